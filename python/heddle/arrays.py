@@ -11,13 +11,15 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import ctypes
+import operator
 import sys
 from typing import NamedTuple
 
 from . import dtypes
 from ._dlpack import read_capsule
-from ._values import short, whole
-from .errors import BadInput, Unavailable
+from ._torch_storage import exceeds_storage
+from ._values import refusal, short, short_text, whole
+from .errors import BadInput, Error, Unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -161,13 +163,17 @@ def view(array: Any, *, writable: bool = False, stream: int = 0) -> ArrayView:
             library before it. With PyTorch and ``__cuda_array_interface__``, the caller orders the streams.
 
     Raises:
-        BadInput: `array` is none of these; it is read-only although `writable` is set; or its element type, device or
-            layout is not supported.
+        BadInput: `array` is none of these, or refuses to describe its memory; it is read-only although `writable` is
+            set; or its element type, device or layout is not supported.
     """
-    if isinstance(array, ArrayView):
-        result = array
-    else:
-        result = _read(array, stream)
+    try:
+        result = array if isinstance(array, ArrayView) else _read(array, stream)
+    except (Error, MemoryError):
+        raise
+    except Exception as error:  # any library's array may refuse
+        raise BadInput(
+            f"expected an array whose memory can be read, found {type(array).__name__}, which raises {refusal(error)}"
+        ) from error
     if writable and result.readonly:
         raise BadInput("expected an array that can be written, found a read-only one")
     return result
@@ -214,8 +220,14 @@ def _read_torch(torch: Any, array: Any) -> ArrayView:
         raise BadInput(f"expected a tensor in the memory of the CPU or of a CUDA GPU, found device {place}")
     try:
         address = array.data_ptr()
+        exceeds = exceeds_storage(array)
     except RuntimeError as error:
         raise BadInput(f"expected a tensor with memory of its own, found {type(array).__name__}: {error}") from None
+    if exceeds:
+        raise BadInput(
+            f"expected memory for all elements, found a storage of {array.untyped_storage().nbytes()} bytes, which is "
+            "too small, as after untyped_storage().resize_()"
+        )
     return ArrayView(
         address, dtypes.dtype_name(array.dtype), tuple(array.shape), tuple(array.stride()), device, False, array
     )
@@ -250,16 +262,19 @@ def _read_cuda_interface(array: Any) -> ArrayView:
     address, readonly = interface["data"]
     text = interface["typestr"]
     if text[0] == ">" or len(text) != 3:
-        raise BadInput(f"dtype: expected one of {', '.join(dtypes.NAMES)}, found '{text}'")
+        raise BadInput(f"dtype: expected one of {', '.join(dtypes.NAMES)}, found '{short_text(text)}'")
     name = dtypes.dtype_name(_numpy_name(text))
-    strides = interface.get("strides")
+    shape, strides = tuple(map(operator.index, interface["shape"])), interface.get("strides")
     if strides is not None:
-        strides = tuple(stride // dtypes.SIZES[name] for stride in strides)
+        size, apart = dtypes.SIZES[name], tuple(map(operator.index, strides))
+        if len(apart) != len(shape) or any(stride % size for stride in apart):
+            raise BadInput(f"expected a stride of whole elements for each axis, found strides of {apart} bytes for {name}")
+        strides = tuple(stride // size for stride in apart)
     ordinal = None
     if hasattr(array, "__dlpack_device__"):
         ordinal = int(array.__dlpack_device__()[1])
     device = Device("cuda", ordinal)
-    return ArrayView(int(address or 0), name, tuple(interface["shape"]), strides, device, bool(readonly), array)
+    return ArrayView(int(address or 0), name, shape, strides, device, bool(readonly), array)
 
 
 def _numpy_name(typestr: str) -> str:
@@ -421,10 +436,23 @@ def stream_handle(stream: Any) -> int:
     if stream is None:
         return 0
     handle = whole(stream)
-    if handle is not None:
-        if handle >> 64:
-            raise BadInput(f"stream: expected a handle from 0 to 2^64 - 1, found {short(stream)}")
-        return handle
+    refused = ""
+    if handle is None:
+        try:
+            handle = _handle_in(stream)
+        except MemoryError:
+            raise
+        except Exception as error:  # any library's stream may refuse
+            refused = f", which raises {refusal(error)}"
+    if handle is None:
+        raise BadInput(f"stream: expected a CUDA stream or its handle, found {type(stream).__name__}{refused}")
+    if handle >> 64:
+        raise BadInput(f"stream: expected a handle from 0 to 2^64 - 1, found {short(handle)}")
+    return handle
+
+
+def _handle_in(stream: Any) -> int | None:
+    """The handle in a stream object; None if the object is of another kind."""
     if isinstance(stream, ctypes.c_void_p):
         return stream.value or 0
     protocol = getattr(stream, "__cuda_stream__", None)
@@ -435,4 +463,4 @@ def stream_handle(stream: Any) -> int:
         handle = getattr(stream, name, None)
         if isinstance(handle, int):
             return handle
-    raise BadInput(f"stream: expected a CUDA stream or its handle, found {type(stream).__name__}")
+    return None

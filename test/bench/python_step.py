@@ -95,7 +95,7 @@ def watch(optimizer):
     pieces, part = Pieces(), optimizer._parts[False][0]
     pieces.watch("groups", optimizer, "_groups_are_as_before")
     pieces.watch("read", _fast, "pairs")
-    pieces.watch("state", part, "_state_has_moved")
+    pieces.watch("state", part.state, "has_moved")
     pieces.watch("bind", part, "_gather_changes")
     pieces.watch("replay", part.graph, "replay")
     return pieces, part
@@ -124,7 +124,7 @@ def measure_pieces(torch, count, device, repeat):
         row["pieces"] = statistics.median(host_times(torch, pieces.step(optimizer.step), before, repeat))
         _fast.pairs = function
         row.update((piece, statistics.median(spent)) for piece, spent in pieces.times.items())
-        row["reader"] = _fast.reader(part._api)
+        row["reader"] = _fast.reader(_fast.exchange_api(torch.Tensor))
         rows[name] = row
     return rows
 

@@ -499,3 +499,50 @@ def test_unknown_arguments(name):
     missing = rf"^{name.lower()}\(\) missing a required argument: '.*'; its arguments are params"
     with pytest.raises(TypeError, match=missing):
         function([], [])
+
+
+class Refusing:
+    """Raises an exception when it is tested, compared or converted."""
+
+    def _refuse(self, *arguments):
+        raise NotImplementedError("not today")
+
+    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __float__ = __len__ = __repr__ = _refuse
+    __hash__ = object.__hash__
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+@pytest.mark.parametrize("wrong", ["fast", None, Refusing(), object()])
+def test_values_that_are_no_numbers_are_named(name, wrong):
+    """When the optimizer is made, when a group is added, and in a step."""
+    def made(**settings):
+        param = torch.nn.Parameter(torch.ones(3))
+        param.grad = torch.ones(3)
+        return getattr(heddle.optim, name)([{"params": [param], **settings}])
+
+    numbers = {"lr", "weight_decay", *(["momentum"] if name == "SGD" else ["eps", "betas"])}
+    for key in numbers:
+        with pytest.raises((heddle.BadInput, TypeError), match=f"^{key}"):
+            made(**{key: wrong})
+        optimizer = made()
+        optimizer.step()
+        optimizer.param_groups[0][key] = wrong
+        param = optimizer.param_groups[0]["params"][0]
+        before = param.detach().clone()
+        with pytest.raises((heddle.BadInput, TypeError), match=f"^{key}|^beta1"):
+            optimizer.step()
+        assert torch.equal(param, before)
+
+
+@pytest.mark.parametrize("wrong", [Refusing(), numpy.ones(2)])
+def test_options_that_cannot_be_tested_are_named(wrong):
+    for name, option in (("SGD", "nesterov"), ("SGD", "maximize"), ("AdamW", "amsgrad")):
+        param = torch.nn.Parameter(torch.ones(3))
+        param.grad = torch.ones(3)
+        with pytest.raises(TypeError, match=f"^{option}: expected True or False"):
+            getattr(heddle.optim, name)([param], **{option: wrong})
+        optimizer = getattr(heddle.optim, name)([param])
+        optimizer.step()
+        optimizer.param_groups[0][option] = wrong
+        with pytest.raises(TypeError, match=f"^{option}: expected True or False"):
+            optimizer.step()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numbers
 
+from .._values import short
 from ..errors import BadInput
 from .nodes import Level, Node, Trace, fail, user_line
 from .ops import OPS
@@ -288,7 +289,7 @@ def number_node(trace: Trace, value: object) -> Node:
 def flag_node(trace: Trace, value: object) -> Node:
     """The node of a condition that is a traced value."""
     if not isinstance(value, Value):
-        fail(f"expected a condition, such as a comparison, found {value!r}")
+        fail(f"expected a condition, such as a comparison, found {short(value)}")
     if not value._node.is_flag:
         fail(f"expected a condition, such as a comparison, found {describe(value)}: compare it with a number")
     return _own(trace, value)

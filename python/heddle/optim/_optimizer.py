@@ -16,13 +16,15 @@ from typing import NamedTuple
 import numpy
 
 from .. import _fast
-from .._values import real, short
+from .._values import number, real, short
 from ..errors import BadInput
 from . import _capture, _norm
 from ._arguments import bind
 from ._hyperparameters import read
-from ._part import Member, Part, Stale
+from ._members import Member
+from ._part import Part
 from ._spec import Spec
+from ._tensors import Stale
 from ._torch import can_step, is_distributed, local, torch
 from ._tracking import Changes, States
 
@@ -75,9 +77,9 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
     # torch.amp.GradScaler then sets grad_scale and found_inf before a step instead of unscaling gradients.
     _step_supports_amp_scaling = True
 
-    def __init__(self, params: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, /, *args: Any, **kwargs: Any) -> None:
         spec = self.spec
-        given = bind(spec.name, _signature(spec), self, params, *args, **kwargs)
+        given = bind(spec.name, _signature(spec), self, *args, **kwargs)
         given.apply_defaults()
         values = {name: given.arguments[name] for name in spec.defaults}
         for name, (key, _) in spec.parts.items():
@@ -87,7 +89,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         self._reset()
         self._max_norm: float | None = None
         self.grad_norm: Any = None
-        super().__init__(params, {**values, **spec.fixed})
+        super().__init__(given.arguments["params"], {**values, **spec.fixed})
 
     def _reset(self) -> None:
         """Forgets everything that was derived from groups and state."""
@@ -120,17 +122,22 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
 
     def _check_group(self, group: Mapping[str, Any]) -> None:
         spec = self.spec
+        for name, default in spec.defaults.items():
+            if isinstance(default, bool) and name in spec.options:
+                _truth(group[name], name)
         for name in spec.checked:
             value = read(group, name, spec.parts)
             key, index = spec.parts.get(name, (name, None))
+            spoken = key if index is None else f"{key}[{index}]"
             if isinstance(value, torch.Tensor):
-                spoken = key if index is None else f"{key}[{index}]"
                 if "capturable" in spec.defaults and group.get("foreach") and not group.get("capturable"):
                     raise ValueError(
                         f"{spoken} as a Tensor is not supported for capturable=False and foreach=True"
                     )
                 if value.numel() != 1:
                     raise ValueError(f"Tensor {spoken} must be 1-element")
+            elif real(value) is None:
+                raise TypeError(f"{spoken}: expected a number, found {short(value)}")
             if index is not None:
                 if not 0.0 <= value < 1.0:
                     raise ValueError(f"Invalid {_singular(key)} parameter at index {index}: {value}")
@@ -367,9 +374,9 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         """The options of a group that choose its part."""
         group, spec = self.param_groups[place], self.spec
         entries = {**spec.defaults, **spec.fixed}
-        switches = {name: _is_not_zero(read(group, name, spec.parts)) for name in spec.switches}
+        switches = {name: _is_not_zero(read(group, name, spec.parts), name) for name in spec.switches}
         options = (
-            (bool(group[name]) and switches.get(spec.needs.get(name, ""), True))
+            (_truth(group[name], name) and switches.get(spec.needs.get(name, ""), True))
             if isinstance(entries.get(name), bool)
             else group[name]
             for name in spec.options
@@ -383,7 +390,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         for name in spec.optional:
             needed = spec.needs.get(name)
             options[name] = any(
-                _is_not_zero(read(self.param_groups[place], name, spec.parts)) for place in places
+                _is_not_zero(read(self.param_groups[place], name, spec.parts), name) for place in places
             ) and (needed is None or options.get(needed, True))
         return tuple(options.items())
 
@@ -451,9 +458,17 @@ def _plain(states: States) -> Any:
     return collections.defaultdict(dict, states.plain())
 
 
-def _is_not_zero(value: Any) -> bool:
+def _is_not_zero(value: Any, name: str) -> bool:
     # The value of a tensor on a device is not read.
-    return True if isinstance(value, torch.Tensor) and value.device.type != "cpu" else bool(value != 0)
+    return (isinstance(value, torch.Tensor) and value.device.type != "cpu") or number(value, name) != 0
+
+
+def _truth(value: Any, name: str) -> bool:
+    """An option that is true or false."""
+    try:
+        return bool(value)
+    except Exception:  # such as an array of several elements
+        raise TypeError(f"{name}: expected True or False, found {short(value)}") from None
 
 
 #: Types of values that may change in place.
@@ -462,9 +477,16 @@ _CHANGING = (list, torch.Tensor, numpy.ndarray)
 
 def _same_values(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
     for new, old in zip(left, right):
-        if isinstance(new, _CHANGING) or (new is not old and (isinstance(old, _CHANGING) or new != old)):
+        if isinstance(new, _CHANGING) or (new is not old and (isinstance(old, _CHANGING) or _differ(new, old))):
             return False
     return True
+
+
+def _differ(new: Any, old: Any) -> bool:
+    try:
+        return bool(new != old)
+    except Exception:  # the value is read, and its error names it
+        return True
 
 
 def _reduction(param: Any) -> Any:
@@ -518,8 +540,8 @@ _signatures: weakref.WeakKeyDictionary[Spec, inspect.Signature] = weakref.WeakKe
 def optimizer_class(spec: Spec) -> type[Optimizer]:
     """A class of optimizers with the signature, the parameter groups and the state that `spec` describes."""
 
-    def __init__(self: Any, params: Any, *args: Any, **kwargs: Any) -> None:
-        Optimizer.__init__(self, params, *args, **kwargs)
+    def __init__(self: Any, /, *args: Any, **kwargs: Any) -> None:
+        Optimizer.__init__(self, *args, **kwargs)
 
     __init__.__signature__ = _signature(spec)  # type: ignore[attr-defined]
     __init__.__qualname__ = f"{spec.name}.__init__"

@@ -11,6 +11,7 @@ import sys
 from typing import NamedTuple
 
 from .. import arrays, dtypes
+from .._values import short
 from ..errors import BadInput, Error
 
 TYPE_CHECKING = False
@@ -87,8 +88,10 @@ class Library:
 
             try:
                 return self.asarray(numpy.asarray(array, numpy.float64))
-            except (TypeError, ValueError):
-                raise BadInput(f"{argument}: expected an array, found {array!r:.200}") from None
+            except MemoryError:
+                raise
+            except Exception:  # such as a list of text
+                raise BadInput(f"{argument}: expected an array, found {short(array)}") from None
         seen = self.view(array, argument)
         if arrays.library_of(array) == self.name:
             return array.detach() if self.name == "torch" and array.requires_grad else array
