@@ -37,7 +37,7 @@ def short(value: Any) -> str:
         text = f"an integer of {value.bit_length()} bits"
     except Exception:
         text = type(value).__name__
-    return short_text(text)
+    return short_text(" ".join(text.split()) if "\n" in text else text)
 
 
 def refusal(error: Exception) -> str:

@@ -167,7 +167,12 @@ def view(array: Any, *, writable: bool = False, stream: int = 0) -> ArrayView:
             set; or its element type, device or layout is not supported.
     """
     try:
-        result = array if isinstance(array, ArrayView) else _read(array, stream)
+        if isinstance(array, ArrayView):
+            result = array
+        else:
+            result = _read(array, stream)
+            if not result.address and result.size:
+                raise BadInput(f"expected memory for all elements, found none of {result.size}")
     except (Error, MemoryError):
         raise
     except Exception as error:  # any library's array may refuse
@@ -345,8 +350,8 @@ def empty_like(array: Any, shape: Sequence[int] | None = None, dtype: str | None
         Unavailable: bf16 in NumPy without ml_dtypes; or see `library_of`.
     """
     source = view(array)
-    extents = source.shape if shape is None else tuple(shape)
     name = source.dtype if dtype is None else dtypes.dtype_name(dtype)
+    extents = source.shape if shape is None else _extents(shape, dtypes.SIZES[name])
     library = library_of(array)
     if library == "torch":
         torch = sys.modules["torch"]
@@ -367,6 +372,26 @@ def empty_like(array: Any, shape: Sequence[int] | None = None, dtype: str | None
     return numpy.empty(extents, dtypes.numpy_dtype(name))
 
 
+def _extents(shape: Any, element_bytes: int) -> tuple[int, ...]:
+    """The extents of a new array.
+
+    Raises:
+        BadInput: they are no integers of at least 0, too many, or too large.
+    """
+    try:
+        extents = tuple(map(operator.index, shape))
+    except Exception:  # any library's object may refuse
+        extents = (-1,)
+    if any(extent < 0 for extent in extents) or len(extents) > 64:
+        raise BadInput(f"shape: expected at most 64 integers of at least 0, found {short(shape)}")
+    size = element_bytes
+    for extent in extents:
+        size *= max(extent, 1)
+    if size >> 63:
+        raise BadInput(f"shape: expected an array of less than 2^63 bytes, found {short(shape)}")
+    return extents
+
+
 def fresh_view(array: Any) -> ArrayView:
     """A view for writing of an array that `empty_like` has just made (JAX calls its arrays read-only)."""
     return view(array)._replace(readonly=False)
@@ -383,11 +408,14 @@ def to_library(source: ArrayView, library: str) -> Any:
         BadInput: NumPy for an array on a GPU.
         Unavailable: bf16 in NumPy without ml_dtypes, or the library is not imported.
     """
+    if not isinstance(library, str):
+        raise BadInput(f"library: expected numpy, torch, cupy or jax, found {short(library)}")
+    source = view(source)
     if library == "numpy":
         return _to_numpy(source)
-    module = sys.modules.get(library)
+    module = sys.modules.get(library) if library in ("torch", "cupy", "jax") else None
     if module is None:
-        raise Unavailable(f"the library '{library}' is not imported")
+        raise Unavailable(f"the library '{short_text(library)}' is not imported")
     # The array interfaces have no bfloat16: 16-bit integers carry its bits.
     plain = source._replace(dtype="i16") if source.dtype == "bf16" else source
     if library == "torch":

@@ -191,3 +191,60 @@ def test_tensors_whose_storage_is_too_small(sgd):
             sgd.graph().bind_list("grad", [tensor])
         with pytest.raises(heddle.BadInput, match=f"^M: .* found a storage of {bytes_left} bytes"):
             heddle.ot.solve(costs, reg=1.0)
+
+
+def test_arrays_without_memory_are_refused():
+    """Tensors of fake modes and zeros without memory have elements at address 0."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (tools/dev setup --torch)")
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        fake = torch.ones(2)
+    M = numpy.ones((2, 2))
+    for tensor in (fake, torch._efficientzerotensor((2,))):
+        for call in (lambda: arrays.view(tensor), lambda: heddle.ot.solve(M, tensor, None, 1.0)):
+            with pytest.raises(heddle.BadInput, match="memory"):
+                call()
+
+
+def test_buffers_are_points():
+    """Objects that NumPy can read have no attributes of its arrays."""
+    import ctypes
+
+    result = heddle.ot.solve(numpy.ones((2, 2)), reg=1.0)
+    points = (ctypes.c_double * 2 * 2)((1, 2), (3, 4))
+    numpy.testing.assert_allclose(result.projection(points), result.projection(numpy.array([[1.0, 2], [3, 4]])))
+    with pytest.raises(heddle.BadInput, match=r"^points: expected 2 points with 1 to 64 coordinates"):
+        result.projection((ctypes.c_double * 2)(1, 2))
+
+
+def test_new_arrays():
+    like = numpy.ones(3)
+    for shape in (-1, (-1,), (2.5,), "ab", None.__class__, (1,) * 65, [[1]]):
+        with pytest.raises(heddle.BadInput, match="^shape: expected at most 64 integers of at least 0, found"):
+            arrays.empty_like(like, shape)
+    with pytest.raises(heddle.BadInput, match=r"^shape: expected an array of less than 2\^63 bytes"):
+        arrays.empty_like(like, (1 << 32, 1 << 32))
+    for wrong in (None, [1.0], "text", 3):
+        with pytest.raises(heddle.BadInput, match="^expected an array"):
+            arrays.to_library(wrong, "numpy")
+        if not isinstance(wrong, str):
+            with pytest.raises(heddle.BadInput, match="^library: expected numpy, torch, cupy or jax, found"):
+                arrays.to_library(arrays.view(like), wrong)
+    with pytest.raises(heddle.Unavailable, match="'os' is not imported"):
+        arrays.to_library(arrays.view(like), "os")
+
+
+def test_messages_about_arrays_are_one_line():
+    with pytest.raises(heddle.BadInput) as caught:
+        heddle.ot.solve(numpy.ones((2, 2)), None, None, 1.0, reg_type=numpy.ones((30, 30)))
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("call", [
+    lambda huge: heddle.sqrt(huge), lambda huge: heddle.maximum(1, huge), lambda huge: heddle.pow(2, huge),
+    lambda huge: heddle.per_tensor(huge), lambda huge: heddle.hyper(1.0, most=huge),
+])
+def test_integers_beyond_double_precision(call):
+    with pytest.raises(heddle.BadInput, match=r"test_core_refusals.py:\d+: expected a number in the range of double"):
+        call(10**400)

@@ -15,7 +15,7 @@ from . import tracing
 from .nodes import Level, Node, Reduction, Trace, calls_checked, fail
 from .ops import OPS
 from .signature import PerTensor, Range, RangedNumber, RangedTuple, read_number
-from .values import Value, arithmetic, describe, flag_node, is_number, number_node, power, trace_of
+from .values import Value, arithmetic, as_float, describe, flag_node, is_number, number_node, power, trace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def _expect_numbers(function: str, *operands: object) -> None:
             )
         if not isinstance(operand, Value) and not is_number(operand):
             fail(f"heddle.{function}: expected a number or a value of a rule, found {short(operand)}")
+        if isinstance(operand, int):
+            as_float(operand)
 
 
 def _apply(op: str, *operands: Any) -> Any:
@@ -301,7 +303,7 @@ def per_tensor(initial: float = 0.0) -> Any:
         fail("heddle.per_tensor is the default of a parameter of a rule, such as 'size=heddle.per_tensor(1e-3)'")
     if not is_number(initial):
         fail(f"heddle.per_tensor: expected a number, found {short(initial)}")
-    return PerTensor(float(initial))
+    return PerTensor(as_float(initial))
 
 
 @overload
@@ -355,7 +357,7 @@ def hyper(
     for name, bound in bounds.items():
         if bound is not None and not (is_number(bound) and bound == bound):
             fail(f"heddle.hyper: expected a number for {name}, found {short(bound)}")
-    allowed = Range(*(None if bound is None else float(bound) for bound in bounds.values()))
+    allowed = Range(*(None if bound is None else as_float(bound) for bound in bounds.values()))
     if allowed == Range():
         fail("heddle.hyper: expected at least one of least, most, above and below, found none")
     for each in number if isinstance(number, tuple) else (number,):

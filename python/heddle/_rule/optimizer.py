@@ -54,7 +54,7 @@ def make_spec(rule: Rule) -> Any:
             allowed = signature.ranges.get(name)
             if allowed and not all(allowed.has(number(part, name)) for part in parts):
                 return f"{rule.name}: expected {name} of {allowed}, found {short(value)}"
-        trace = rule._trace({name: group[name] for name in signature.options})
+        trace = rule._trace({name: rule._option(name, group[name]) for name in signature.options})
         if trace.reduces() and any(map(_is_sharded, group.get("params", ()))):
             return (
                 f"{rule.name}: expected parameters that are not sharded, found a sharded DTensor: reductions such as "

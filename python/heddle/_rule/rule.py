@@ -66,9 +66,11 @@ class Rule:
         Raises:
             BadInput: a mistake in the rule, at the line that the message names; or in an argument.
         """
+        if not isinstance(groups, bool):
+            raise BadInput(f"groups: expected True or False, found {short(groups)}")
         families = _families(dtype, state)
         options, defaults = self._split(settings)
-        return self._program(families, bool(groups), options, defaults)
+        return self._program(families, groups, options, defaults)
 
     def compile(
         self,
@@ -146,19 +148,23 @@ class Rule:
         options, hypers = dict(self._signature.options), dict(self._signature.hypers)
         for name, value in settings.items():
             if name in options:
-                value = _plain(value)
-                if not isinstance(value, (bool, str, int, float, type(None))):
-                    raise BadInput(
-                        f"{self.name}: expected a bool, a string, a number or None for the option '{name}', found "
-                        f"an object of type {type(value).__name__}"
-                    )
-                options[name] = value
+                options[name] = self._option(name, value)
             elif name in hypers:
                 hypers[name] = self._hyper(name, value)
             else:
                 known = ", ".join(("dtype", "state", "groups", *self._signature.keywords))
                 raise BadInput(f"{self.name}: there is no argument '{name}'. The arguments are {known}")
         return options, scalars_of(hypers)
+
+    def _option(self, name: str, value: object) -> Option:
+        """The value of an option, a plain one of Python."""
+        value = _plain(value)
+        if not isinstance(value, (bool, str, int, float, type(None))):
+            raise BadInput(
+                f"{self.name}: expected a bool, a string, a number or None for the option '{name}', found "
+                f"an object of type {type(value).__name__}"
+            )
+        return value
 
     def _hyper(self, name: str, value: object) -> float | tuple[float, ...]:
         """The value of a hyperparameter, of the form of its default."""

@@ -283,7 +283,7 @@ def number_node(trace: Trace, value: object) -> Node:
         plain = isinstance(value, (bool, str, type(None)))
         found = repr(value) if plain else f"an object of type {type(value).__name__}"
         fail(f"expected a number or a value of the rule, found {found}")
-    return trace.constant(_as_float(value))
+    return trace.constant(as_float(value))
 
 
 def flag_node(trace: Trace, value: object) -> Node:
@@ -301,7 +301,8 @@ def _own(trace: Trace, value: Value) -> Node:
     return value._node
 
 
-def _as_float(value: Any) -> float:
+def as_float(value: Any) -> float:
+    """A plain number in double precision."""
     try:
         return float(value)
     except OverflowError:

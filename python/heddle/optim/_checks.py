@@ -22,9 +22,9 @@ _NO_MEMORY = (
 )
 
 
-def check_memory(name: str, tensor: Any) -> None:
-    """Refuses a tensor with elements that are in no memory."""
-    if lacks_memory(tensor):
+def check_memory(name: str, tensor: Any, *, written: bool = False) -> None:
+    """Refuses a tensor with elements that are in no memory. Zeros without memory can be read, but not written."""
+    if lacks_memory(tensor) or (written and tensor._is_zerotensor()):
         raise BadInput(f"{name}: {_NO_MEMORY}")
 
 
@@ -37,7 +37,7 @@ def check_param(member: Member, shard: Any, recorded: tuple[Any, ...]) -> None:
                 f"parameter {member.name}: expected {name} {expected} as in earlier steps, found "
                 f"{found}; create the optimizer after such a change, or load its state again"
             )
-    check_memory(f"parameter {member.name}", shard)
+    check_memory(f"parameter {member.name}", shard, written=True)
 
 
 def check_gradient(optimizer: str, member: Member, shard: Any, grad: Any) -> None:
@@ -63,4 +63,6 @@ def check_state(what: str, found: Any) -> None:
     """Refuses state that is no dense tensor in memory."""
     if found.layout is not torch.strided or found.device.type == "meta":
         raise BadInput(f"{what}: expected a dense tensor, found layout {found.layout} on {found.device}")
+    if found.is_quantized or found.is_nested:
+        raise BadInput(f"{what}: expected a dense tensor, found a {'quantized' if found.is_quantized else 'nested'} one")
     check_memory(what, found)

@@ -123,7 +123,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
     def _check_group(self, group: Mapping[str, Any]) -> None:
         spec = self.spec
         for name, default in spec.defaults.items():
-            if isinstance(default, bool) and name in spec.options:
+            if (isinstance(default, bool) and name in spec.options) or name in spec.ignored:
                 _truth(group[name], name)
         for name in spec.checked:
             value = read(group, name, spec.parts)
@@ -378,7 +378,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         options = (
             (_truth(group[name], name) and switches.get(spec.needs.get(name, ""), True))
             if isinstance(entries.get(name), bool)
-            else group[name]
+            else _plain_option(group[name], name)
             for name in spec.options
         )
         return (*options, *switches.values())
@@ -401,7 +401,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                 group.setdefault(name, value)
         keys = [name for name in (*spec.defaults, *spec.fixed) if name not in spec.ignored]
         getter = operator.itemgetter(*keys, *keys[:1])
-        seen = [_seen(group, tuple(group["params"]), getter(group)) for group in groups]
+        seen = [_seen(group, _params_of(group, place), getter(group)) for place, group in enumerate(groups)]
         if type(self.state) is not States:
             self.state = States(self.state, Changes())
         buckets: dict[Any, list[Member]] = {}
@@ -482,6 +482,21 @@ def _same_values(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
     return True
 
 
+def _plain_option(value: Any, name: str) -> Any:
+    """An option that is a plain Python value."""
+    if not isinstance(value, (bool, str, int, float, type(None))):
+        raise TypeError(f"{name}: expected a bool, a string, a number or None, found {short(value)}")
+    return value
+
+
+def _params_of(group: Mapping[str, Any], place: int) -> tuple[Any, ...]:
+    """The parameters of a group, which the caller may have replaced."""
+    params = group["params"]
+    if not isinstance(params, (list, tuple)) or not all(isinstance(param, torch.Tensor) for param in params):
+        raise BadInput(f"params: expected a list of tensors in group {place}, found {short(params)}")
+    return tuple(params)
+
+
 def _differ(new: Any, old: Any) -> bool:
     try:
         return bool(new != old)
@@ -550,4 +565,5 @@ def optimizer_class(spec: Spec) -> type[Optimizer]:
 
 
 def _scalar(value: Any) -> Any:
-    return value.squeeze() if isinstance(value, torch.Tensor) and value.ndim else value
+    is_tensor = isinstance(value, torch.Tensor) and value.layout is torch.strided and not value.is_nested
+    return value.reshape(()) if is_tensor and value.ndim and value.numel() == 1 else value

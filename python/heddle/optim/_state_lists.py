@@ -184,11 +184,12 @@ class StateLists:
         member = self._members.all[place]
         shard = local(member.param)
         what = f"state '{each.key}' of parameter {member.name}"
+        if isinstance(value, torch.Tensor):
+            check_state(what, local(value))
         if each.rank == 0:
             if isinstance(value, torch.Tensor):
                 if value.numel() != 1:
                     raise BadInput(f"{what}: expected one value, found shape {tuple(value.shape)}")
-                check_state(what, local(value))
                 found = local(value).detach().resolve_neg()
                 return found.to(device=self._members.device, dtype=torch.float32)
             return torch.tensor(number(value, what), dtype=torch.float32, device=self._members.device)
@@ -201,7 +202,6 @@ class StateLists:
                 "parameters with torch.distributed.checkpoint.state_dict.set_optimizer_state_dict"
             )
         found, dtype = local(value), self._state_dtype(place)
-        check_state(what, found)
         order = self._tensors.shadows.get(place, shard)
         if found.shape != shard.shape:
             raise BadInput(f"{what}: expected a shard of shape {tuple(shard.shape)}, found {tuple(found.shape)}")

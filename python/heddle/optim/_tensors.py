@@ -73,7 +73,7 @@ class Tensors:
         self._overlapping: set[int] = set()
         for place, member in enumerate(self._members):
             shard = local(member.param)
-            check_memory(f"parameter {member.name}", shard)
+            check_memory(f"parameter {member.name}", shard, written=True)
             # Gradients of complex parameters are often lazy conjugates, which have to be copied.
             if shard.numel() and is_dense(shard) and not shard.is_complex():
                 self._plain.append(place)

@@ -80,18 +80,18 @@ def names_checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _rank(array: Any) -> int:
-    """The number of axes of an array or of nested lists; 0 if it has none that are known."""
+    """The number of axes of an array or of nested lists, at most 2; 0 if it has none that are known."""
     if isinstance(array, (list, tuple)):
-        return 1 + (_rank(array[0]) if array else 0)
+        return 1 + bool(array and isinstance(array[0], (list, tuple)))
     try:
-        return len(array.shape)
+        return min(len(array.shape), 2)
     except Exception:  # no array, which another message says
         return 0
 
 
 def _order(M: Any, b: Any) -> str:
     """A hint for a call in the order of POT's ``sinkhorn(a, b, M, reg)``."""
-    if _rank(M) == 1 and _rank(b) >= 2:
+    if _rank(M) == 1 and _rank(b) == 2:
         return ": the order is M, a, b, not a, b, M as in ot.sinkhorn of POT"
     return ""
 

@@ -31,6 +31,13 @@ class Place(NamedTuple):
     stream: int
 
 
+def _is_numpy(array: Any) -> bool:
+    """Whether an object is an array of NumPy, and not only one that NumPy can read."""
+    import numpy
+
+    return isinstance(array, numpy.ndarray)
+
+
 class Library:
     """The caller's library: numpy, torch, cupy or jax, on the device of one of its arrays.
 
@@ -93,7 +100,7 @@ class Library:
             except Exception:  # such as a list of text
                 raise BadInput(f"{argument}: expected an array, found {short(array)}") from None
         seen = self.view(array, argument)
-        if arrays.library_of(array) == self.name:
+        if arrays.library_of(array) == self.name and (self.name != "numpy" or _is_numpy(array)):
             return array.detach() if self.name == "torch" and array.requires_grad else array
         if self.name == "numpy":
             return arrays.to_library(seen, "numpy")

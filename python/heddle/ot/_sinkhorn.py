@@ -176,8 +176,8 @@ def sinkhorn(
         raise BadInput(f"outputs: expected some of 'plan', 'cost', 'dual', 'marginals', 'argmax', found {short(outputs)}")
     results.update(problem.blocks(eager))
     recorded = whole(history)
-    if recorded is None or recorded < 0:
-        raise BadInput(f"history: expected a number of iterations, found {short(history)}")
+    if recorded is None or not 0 <= recorded < 1 << 31:
+        raise BadInput(f"history: expected a number of iterations from 0 to {(1 << 31) - 1}, found {short(history)}")
     history = recorded
     if history:
         unknown = problems.library.full(history * problems.count, compute, math.nan)
