@@ -128,7 +128,7 @@ LogicalResult PanelEmitter::emitColumns() {
       close();
     }
   if (own.empty())
-    os << "if (heddle::cluster_per_member)\n"
+    os << "if (heddle::sends_messages)\n"
        << "  heddle::sync_combining_threads(); // all threads of a column have "
           "read the values before they are sent\n";
   llvm::DenseMap<int, std::string> made;

@@ -14,6 +14,8 @@ namespace heddle {
 // computed before the first iteration, for as many rows as the table holds.
 template <int Matrices> class row_queue {
   static constexpr int table_rows = buffered_rows / thread_groups;
+  // The phases of the barriers are the bits of a word.
+  static constexpr int barriers = stages < 32 ? stages : 32;
   // A bulk copy begins at a multiple of 16 bytes and has a multiple of 16 bytes. If the
   // 16 bytes at either end of a row are not all in the matrix, the bulk copy leaves
   // them out, and the row's bytes among them are copied one by one.
@@ -30,7 +32,7 @@ template <int Matrices> class row_queue {
     long long rows;
     int first_panel, units;
     unsigned head[thread_groups][stages][Matrices];
-    arrival full[thread_groups][stages];
+    arrival full[thread_groups][barriers];
     alignas(16) row_copy table[thread_groups][table_rows][Matrices];
   };
   static __device__ __forceinline__ shared_rows &shared() {
@@ -48,8 +50,8 @@ public:
   __device__ __forceinline__ explicit row_queue(int bytes) : bytes(bytes) {
     // Loops that run rarely are not unrolled, because every class compiles them again.
 #pragma unroll 1
-    for (int k = threadIdx.x; k < thread_groups * stages; k += block_threads)
-      arrival_init(&shared().full[k / stages][k % stages], 1);
+    for (int k = threadIdx.x; k < thread_groups * barriers; k += block_threads)
+      arrival_init(&shared().full[k / barriers][k % barriers], 1);
     arrival_init_fence();
     __syncthreads();
   }
@@ -88,14 +90,16 @@ public:
     is_resident = group_rows <= stages;
     ring = is_resident ? group_rows : stages;
     __syncthreads(); // the table is complete, and no thread still reads the stages
+    if constexpr (cluster_per_member) {
+      load_all(group);
+      return;
+    }
     if (thread_in_group() == 0) {
 #pragma unroll 1
       for (int k = 0; k < ring; ++k)
         issue(group, k, k);
     }
     issued = ring < group_rows ? ring : 0;
-    if constexpr (cluster_per_member)
-      wait_for_all();
   }
 
   // Waits for the next rows of the group.
@@ -135,6 +139,24 @@ public:
   }
 
 private:
+  // Loads all rows of the group, as many at a time as there are barriers.
+  __device__ __forceinline__ void load_all(int group) {
+#pragma unroll 1
+    for (int first = 0; first < group_rows; first += barriers) {
+      const int count = group_rows - first < barriers ? group_rows - first : barriers;
+      if (thread_in_group() == 0) {
+#pragma unroll 1
+        for (int k = 0; k < count; ++k)
+          issue(group, first + k, first + k);
+      }
+#pragma unroll 1
+      for (int k = 0; k < count; ++k) {
+        arrival_wait(&shared().full[group][k], phases >> k & 1);
+        phases ^= 1u << k;
+      }
+      sync_group(); // no thread still waits for a barrier that is used again
+    }
+  }
   __device__ __forceinline__ void wait_for_all() {
     const int in_flight = is_resident || !holds_row ? ring : ring - 1;
 #pragma unroll 1
@@ -194,7 +216,7 @@ private:
 
   // Issues the copy of the group's `k`th row. Called by one thread.
   __device__ __forceinline__ void issue(int group, int k, int stage) const {
-    arrival *const full = &shared().full[group][stage];
+    arrival *const full = &shared().full[group][stage % barriers];
     char *const to = place(group, stage);
     row_copy copy[Matrices];
     unsigned total = 0;
