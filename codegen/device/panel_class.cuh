@@ -62,6 +62,11 @@ __device__ __forceinline__ int group_of_thread() { return thread_groups == 1 ? 0
 __device__ __forceinline__ int thread_in_group() { return thread_groups == 1 ? threadIdx.x : threadIdx.x % group_threads; }
 __device__ __forceinline__ void sync_group() { group_barrier<group_threads, block_threads>(group_of_thread()); }
 
+// The bytes of a row stage for elements of `Bytes` bytes: a row, and up to 15 bytes at
+// both ends for the alignment of a bulk copy.
+template <int Bytes>
+constexpr int bytes_of_row = cluster_per_member ? (member_columns * Bytes + 30) / 16 * 16 : group_threads * items_per_thread * Bytes + 32;
+
 // The warps that compute and store row results: the last of a block, because its first
 // warps may have more columns to combine.
 constexpr int row_warps = ((buffered_rows < block_threads ? buffered_rows : block_threads) + 31) / 32;

@@ -11,9 +11,10 @@ namespace heddle {
 // resident, as they always do with a cluster per member.
 //
 // One thread of a group issues the copies and the others wait for them. Addresses are
-// computed before the first iteration, for as many rows as the table holds.
+// computed before the first iteration, for as many rows as the table holds. Rows that
+// stay resident are copied once, so they need no table.
 template <int Matrices> class row_queue {
-  static constexpr int table_rows = buffered_rows / thread_groups;
+  static constexpr int table_rows = cluster_per_member ? 0 : buffered_rows / thread_groups;
   // The phases of the barriers are the bits of a word.
   static constexpr int barriers = stages < 32 ? stages : 32;
   // A bulk copy begins at a multiple of 16 bytes and has a multiple of 16 bytes. If the
@@ -33,7 +34,7 @@ template <int Matrices> class row_queue {
     int first_panel, units;
     unsigned head[thread_groups][stages][Matrices];
     arrival full[thread_groups][barriers];
-    alignas(16) row_copy table[thread_groups][table_rows][Matrices];
+    alignas(16) row_copy table[thread_groups][table_rows > 0 ? table_rows : 1][Matrices];
   };
   static __device__ __forceinline__ shared_rows &shared() {
     __shared__ shared_rows of_member;
@@ -144,11 +145,9 @@ private:
 #pragma unroll 1
     for (int first = 0; first < group_rows; first += barriers) {
       const int count = group_rows - first < barriers ? group_rows - first : barriers;
-      if (thread_in_group() == 0) {
 #pragma unroll 1
-        for (int k = 0; k < count; ++k)
-          issue(group, first + k, first + k);
-      }
+      for (int k = thread_in_group(); k < count; k += group_threads)
+        issue(group, first + k, first + k);
 #pragma unroll 1
       for (int k = 0; k < count; ++k) {
         arrival_wait(&shared().full[group][k], phases >> k & 1);
@@ -214,7 +213,7 @@ private:
     bulk_copy_fence();
   }
 
-  // Issues the copy of the group's `k`th row. Called by one thread.
+  // Issues the copy of the group's `k`th row. One thread calls this function.
   __device__ __forceinline__ void issue(int group, int k, int stage) const {
     arrival *const full = &shared().full[group][stage % barriers];
     char *const to = place(group, stage);

@@ -48,6 +48,7 @@ static_assert(memberBlocks[std::size(memberBlocks) - 1] == max_member_blocks);
 constexpr int64_t bytesOfMemberBlock = 128 * 1024;
 /// The most rows of a block of a cluster per member.
 constexpr int64_t rowsOfMemberBlock = 256;
+constexpr int64_t marginOfMember = 1024; // as above
 /// The shared memory that a multiprocessor reserves for each block.
 constexpr int64_t reservedBytes = 1024;
 constexpr int64_t threadsOfMultiprocessor = 1536;
@@ -184,21 +185,25 @@ std::optional<PanelClass> classOfForm(const Members &members, MemberForm form) {
   int64_t stages = std::max<int64_t>(
       1, ceilDiv(ceilDiv(members.longest, form.blocks), form.groups));
   int64_t rows = stages * form.groups;
-  int64_t columns = std::max<int64_t>(1, ceilDiv(members.widest, 16)) * 16;
+  int64_t columns = std::max<int64_t>(1, ceilDiv(members.widest, 4)) * 4;
   if (rows > std::max<int64_t>(rowsOfMemberBlock, form.groups))
     return std::nullopt;
-  // As in classWith, and the resident values. The blocks of a cluster also
-  // have two buffers for parts of columns.
+  // Static shared memory: values of rows, the start offsets of rows and the
+  // barriers of their copies, the resident values, and for each reduction over
+  // columns the block's parts, exact sums, and a maximum and a sum of each
+  // thread for the fallback. A cluster of several blocks also has a buffer for
+  // parts of columns.
   int64_t fixed =
-      rows * matrices * 16 +
-      panel.computeBytes * (rows * valuesOfRow * (1 + panel.rows) +
-                            panel.columns * 3 * form.threads) +
-      margin + rows * panel.keptOfRow + columns * panel.keptOfColumn +
+      panel.computeBytes * rows * valuesOfRow * (1 + panel.rows) +
+      rows * 4 * matrices + form.groups * std::min(stages, maxStages) * 8 +
+      rows * panel.keptOfRow + columns * panel.keptOfColumn +
       panel.columns * panel.computeBytes *
-          (form.blocks > 1 ? 2 * (columns + 2 * form.blocks) : columns) +
-      rows * 4 * matrices + form.groups * std::min(stages, maxStages) * 8;
+          (2 * columns + 2 * form.threads +
+           (form.blocks > 1 ? 2 * columns + 4 * form.blocks : 0)) +
+      marginOfMember;
   int64_t dynamic =
-      rows * matrices * (columns * largestElement(panel) + 32) +
+      rows * matrices *
+          ((columns * largestElement(panel) + 30) / 16 * 16) +
       (form.groups > 1 ? form.threads * items * panel.computeBytes : 0) +
       group * items * 4 * panel.words; // values that threads broadcast
   if (fixed > maxStaticBytes || fixed + dynamic > members.sharedBytes)
