@@ -130,9 +130,10 @@ void Benchmark::describe(const Generated &generated, SinkhornRow &row) {
   const PlanPanel *panel = findPanel(generated.getPlan().graph);
   if (!panel || !context.canCopyInBulk())
     return;
-  if (auto chosen = panelClassFor(*panel, shape.columns, shape.columns,
-                                  shape.rows, context.sharedBytes()))
-    row.panels = chosen->describe();
+  if (auto chosen =
+          panelClassesFor(*panel, PanelExtents{shape.rows, shape.columns},
+                          context.sharedBytes()))
+    row.panels = chosen->front().shape.describe();
 }
 
 Error Benchmark::timeRounds(SinkhornSolve &solve,
