@@ -52,6 +52,7 @@ constexpr int64_t marginOfMember = 1024; // as above
 /// The shared memory that a multiprocessor reserves for each block.
 constexpr int64_t reservedBytes = 1024;
 constexpr int64_t threadsOfMultiprocessor = 1536;
+constexpr int64_t registersOfFourRows = 16;
 
 /// The cost of an iteration of a block in clocks of an H200, measured on loops
 /// that balance matrices: the row of a thread group with its synchronization,
@@ -216,12 +217,12 @@ std::optional<PanelClass> classOfForm(const Members &members, MemberForm form) {
   result.clusterPerMember = form.blocks;
   result.memberRows = rows;
   result.memberColumns = columns;
-  for (int rowsAtOnce : {4, 2})
-    if (items * (panel.words + rowsAtOnce * panel.rowWords) <=
-        (rowsAtOnce == 2 ? used : used / 4)) {
-      result.rows = rowsAtOnce;
-      break;
-    }
+  // Four rows at a time need too many registers if blocks share a
+  // multiprocessor, unless rows are short.
+  if (items * (panel.words + 4 * panel.rowWords) <= registersOfFourRows)
+    result.rows = 4;
+  else if (items * (panel.words + 2 * panel.rowWords) <= used)
+    result.rows = 2;
   int64_t needed =
       items * (panel.words + result.rows * panel.rowWords) + otherRegisters;
   result.blocks = std::max<int64_t>(
