@@ -89,7 +89,7 @@ def measure_heddle(arguments):
             return json.load(file)
 
 
-COLUMNS = (("heddle", "heddle_us"), ("torch in a graph", "torch_graph_us"), ("torch", "torch_us"))
+COLUMNS = (("heddle", "heddle_us"), ("by hand", "handwritten_us"), ("torch in a graph", "torch_graph_us"), ("torch", "torch_us"))
 
 
 def tables(report):

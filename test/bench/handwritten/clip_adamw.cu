@@ -149,7 +149,7 @@ __device__ __forceinline__ double block_sum(double x) {
 }
 
 // partial[b] = the sum of squares of gradient tile b. grid: number of gradient tiles
-extern "C" __global__ void __launch_bounds__(kThreads, sizeof(Param) == 8 ? 4 : 8)
+extern "C" __global__ void __launch_bounds__(kThreads, sizeof(Real) == 8 ? 4 : 8)
     clip_adamw_partials(const GradTile *__restrict__ tiles, double *__restrict__ partial) {
     launch_dependents();
     uint4 descriptor = __ldg((const uint4 *)(tiles + blockIdx.x));

@@ -32,6 +32,9 @@ public:
   static double bytesOfLists(const runtime::Plan &plan,
                              const PlanShapes &shapes);
 
+  /// The first list argument.
+  const char *first() const { return memory.front().address(); }
+
 private:
   std::vector<runtime::DeviceMemory> memory;
 };

@@ -39,6 +39,14 @@ json::Object toJSON(const RowReport &report, const Device &device) {
       object["heddle_us"] = us(row.generated);
       object["heddle_ratio"] = row.generated / row.floor;
     }
+    if (row.handwritten > 0) {
+      object["handwritten_us"] = us(row.handwritten);
+      object["handwritten_ratio"] = row.handwritten / row.floor;
+      object["handwritten_class"] = row.handwrittenName;
+      object["heddle_over_handwritten"] = row.generated / row.handwritten;
+    }
+    if (row.difference)
+      object["difference_from_handwritten"] = *row.difference;
     rows.push_back(std::move(object));
   }
   return json::Object{{"benchmark", "rows"},
@@ -48,21 +56,41 @@ json::Object toJSON(const RowReport &report, const Device &device) {
                       {"skipped", json::Array(report.skipped)}};
 }
 
+static std::string number(double value, const char *format) {
+  return value > 0 ? formatv(format, value).str() : "";
+}
+
 static void printTable(ArrayRef<RowTimes> rows) {
   outs() << '\n'
          << cli::paint(cli::Colour::bold, rows.front().program) << ", "
          << dtypeName(rows.front().dtype) << '\n';
-  cli::Table table({"input", "members", "elements", "MB", "floor", "heddle",
-                    "x", "launches"});
+  bool byHand =
+      any_of(rows, [](const RowTimes &row) { return row.handwritten > 0; });
+  std::vector<std::string> header = {
+      "input", "members", "elements", "MB", "floor", "heddle", "x", "launches"};
+  if (byHand)
+    header.insert(header.end(), {"by hand", "x", "heddle/hand", "difference"});
+  cli::Table table(header);
   for (const RowTimes &row : rows) {
-    bool measured = row.generated > 0;
-    table.add(
-        {row.input, cli::grouped(row.members), cli::grouped(row.elements),
-         formatv("{0:f1}", static_cast<double>(row.bytes) * 1e-6),
-         formatv("{0:f1}", us(row.floor)),
-         measured ? formatv("{0:f1}", us(row.generated)).str() : "",
-         measured ? formatv("{0:f3}", row.generated / row.floor).str() : "",
-         std::to_string(row.launches)});
+    std::vector<std::string> cells = {
+        row.input,
+        cli::grouped(row.members),
+        cli::grouped(row.elements),
+        formatv("{0:f1}", static_cast<double>(row.bytes) * 1e-6),
+        formatv("{0:f1}", us(row.floor)),
+        number(us(row.generated), "{0:f1}"),
+        number(row.generated / row.floor, "{0:f3}"),
+        std::to_string(row.launches)};
+    if (byHand) {
+      bool both = row.generated > 0 && row.handwritten > 0;
+      cells.push_back(number(us(row.handwritten), "{0:f1}"));
+      cells.push_back(number(row.handwritten / row.floor, "{0:f3}"));
+      cells.push_back(
+          number(both ? row.generated / row.handwritten : 0, "{0:f3}"));
+      cells.push_back(row.difference ? formatv("{0:e1}", *row.difference).str()
+                                     : "");
+    }
+    table.add(std::move(cells));
   }
   table.print();
 }

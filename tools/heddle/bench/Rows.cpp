@@ -10,12 +10,15 @@
 #include "Rows.h"
 #include "BenchFiles.h"
 #include "BoundLists.h"
+#include "HandwrittenSoftmax.h"
 #include "Sizes.h"
 
+#include "../RunData.h"
 #include "../Support.h"
 #include "codegen/compiler/CopyBandwidth.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace llvm;
 using namespace heddle::runtime;
@@ -57,6 +60,44 @@ std::vector<cli::Model> defaultMatrices() {
   return matrices;
 }
 
+static void note(RowTimes &row, Error error) {
+  if (error)
+    row.failures.push_back(json::fixUTF8(takeError(std::move(error)).second));
+}
+
+/// Compares the first elements of the results of one replay each.
+static Error compare(Device &device, Generated &generated,
+                     HandwrittenSoftmax &softmax, RowTimes &row) {
+  constexpr int64_t most = 1 << 22;
+  if (Error error = generated.replay())
+    return error;
+  if (Error error = softmax.replay())
+    return error;
+  auto result = cli::toExpected(generated.getGraph().result("y"));
+  if (!result)
+    return result.takeError();
+  int64_t count = std::min(row.elements, most);
+  std::vector<char> stored(count * dtypeSize(row.dtype));
+  std::vector<double> values[2];
+  for (auto [at, to] :
+       {std::pair(static_cast<const char *>(result->front().data), &values[0]),
+        {softmax.result(), &values[1]}}) {
+    if (Error error = device.download(stored.data(), at, stored.size()))
+      return error;
+    to->resize(count);
+    cli::loadElements(row.dtype, stored.data(), count, to->data());
+  }
+  double difference = 0;
+  for (auto [a, b] : zip_equal(values[0], values[1])) {
+    if (!std::isfinite(a) || !std::isfinite(b))
+      return makeError(StatusCode::Failed,
+                       "expected finite numbers, found {0}, by hand {1}", a, b);
+    difference = std::max(difference, std::fabs(a - b));
+  }
+  row.difference = difference;
+  return Error::success();
+}
+
 static Error measure(Device &device, Generated &generated,
                      const cli::Model &input, RowTimes &row) {
   auto lists = BoundLists::create(device, generated, input.shapes);
@@ -64,11 +105,35 @@ static Error measure(Device &device, Generated &generated,
     return lists.takeError();
   if (Error error = generated.prepare())
     return error;
-  for (int round = 0; round < 2; ++round) {
-    auto seconds = device.timeAdaptively([&] { return generated.replay(); });
+  std::optional<HandwrittenSoftmax> byHand;
+  if (row.program == "row_softmax" && input.shapes.size() == 1 &&
+      input.shapes[0].size() == 2) {
+    auto created =
+        HandwrittenSoftmax::create(device, lists->first(), input.shapes[0][0],
+                                   input.shapes[0][1], row.dtype);
+    if (created) {
+      byHand = std::move(*created);
+      row.handwrittenName = byHand->describe();
+      note(row, compare(device, generated, *byHand, row));
+    } else {
+      note(row, withContext("by hand", created.takeError()));
+    }
+  }
+  auto keepBetter = [&](double &best, function_ref<Error()> replay) -> Error {
+    auto seconds = device.timeAdaptively(replay);
     if (!seconds)
       return seconds.takeError();
-    row.generated = round == 0 ? *seconds : std::min(row.generated, *seconds);
+    best = best == 0 ? *seconds : std::min(best, *seconds);
+    return Error::success();
+  };
+  for (int round = 0; round < 2; ++round) {
+    if (Error error =
+            keepBetter(row.generated, [&] { return generated.replay(); }))
+      return error;
+    if (byHand)
+      if (Error error =
+              keepBetter(row.handwritten, [&] { return byHand->replay(); }))
+        return error;
   }
   return device.synchronize();
 }
@@ -77,10 +142,6 @@ static Error measure(Device &device, Generated &generated,
 static Error measureProgram(Device &device, const RowChoice &choice,
                             DType dtype, cli::Progress &progress,
                             RowReport &report) {
-  auto note = [](RowTimes &row, Error error) {
-    if (error)
-      row.failures.push_back(json::fixUTF8(takeError(std::move(error)).second));
-  };
   auto generated = Generated::create(device, choice.program.text(dtype));
   std::string failure;
   if (!generated)

@@ -42,7 +42,11 @@ struct RowTimes {
   /// The bytes of all arguments and results, each moved once.
   int64_t bytes = 0;
   double floor = 0;
-  double generated = 0; ///< 0: not measured
+  double generated = 0;   ///< 0: not measured
+  double handwritten = 0; ///< 0: no such kernel
+  std::string handwrittenName;
+  /// Largest difference from the result of the hand-written kernel.
+  std::optional<double> difference;
   std::vector<std::string> failures;
 };
 
