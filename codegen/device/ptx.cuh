@@ -84,6 +84,11 @@ template <class Vector> __device__ __forceinline__ void write_evict_first(Vector
 }
 
 __device__ __forceinline__ void fence() { __threadfence(); }
+// Orders the memory accesses of this warp for its block.
+__device__ __forceinline__ void fence_block() {
+  __syncwarp();
+  __threadfence_block();
+}
 
 // Keeps earlier loads before this point. Compilers tend to move each load to its use.
 __device__ __forceinline__ void keep_order() { asm volatile("" : : : "memory"); }
@@ -261,6 +266,8 @@ __device__ __forceinline__ int fetch_now(const int *from, int rank) {
   asm volatile("ld.relaxed.cluster.shared::cluster.s32 %0, [%1];" : "=r"(value) : "r"(place) : "memory");
   return value;
 }
+// The same in the thread's own block.
+__device__ __forceinline__ int read_now(const int *word) { return *static_cast<const volatile int *>(word); }
 // Writes to `to` in the shared memory of the block of rank `rank`, and completes as
 // many bytes on `barrier` there. Whole words are sent, so `to` has room for at least
 // one; four words at a time if they are aligned.

@@ -7,8 +7,8 @@
     python_step.py --from-json FILE --markdown FILE
 
 The first table has the host time of step() for lists of small tensors, and the time of its pieces: to compare the
-parameter groups with those of the last step, to read the memory of parameters and gradients, and that of the state, to
-bind those that changed, and to replay. Each number is a median of N steps, and `best` the smallest time of a step. The
+parameter groups with those of the last step, to read the memory of parameters and gradients, and that of the state (if
+somebody has read the state before), to bind those that changed, and to replay. Each number is a median of N steps, and `best` the smallest time of a step. The
 clock of the pieces adds a microsecond to `pieces`, but not to `step`. --cpu prints only this table, for the cpu target,
 whose replay is the step itself.
 
@@ -108,12 +108,15 @@ def measure_pieces(torch, count, device, repeat):
 
     params, other = draw(torch, [SMALL[index % len(SMALL)] for index in range(count)], device)
     rows = {}
-    for name, before in (("same", same), ("new", other)):
+    for name, before in (("same", same), ("new", other), ("new, state read", other)):
         other(0)
         optimizer = heddle.optim.AdamW(params, lr=1e-5)
         for index in range(3):
             before(index)
             optimizer.step()
+        if name == "new, state read":
+            for state in optimizer.state.values():
+                state["step"]
         times = host_times(torch, optimizer.step, before, repeat)
         function = _fast.pairs
         pieces, part = watch(optimizer)
@@ -128,13 +131,13 @@ def measure_pieces(torch, count, device, repeat):
 
 def print_pieces(torch, counts, device, repeat):
     columns = ("step", "best", "pieces", "groups", "read", "state", "bind", "replay")
-    print(f"{'tensors':>7}  {'gradients':10}" + "".join(f"{column:>9}" for column in columns) + "  [us]  reader")
+    print(f"{'tensors':>7}  {'gradients':15}" + "".join(f"{column:>9}" for column in columns) + "  [us]  reader")
     report = {}
     for count in counts:
         report[count] = measure_pieces(torch, count, device, repeat)
         for name, row in report[count].items():
             cells = "".join(f"{row[column]:9.1f}" for column in columns)
-            print(f"{count:7}  {name:10}{cells}        {row['reader']}", flush=True)
+            print(f"{count:7}  {name:15}{cells}        {row['reader']}", flush=True)
     print()
     return report
 

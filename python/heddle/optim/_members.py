@@ -116,7 +116,7 @@ def _state_dtype(dtype: Any, members: Sequence[Member], states: States) -> Any:
     """The element type of the state of the parameters of one type: theirs, unless there is state of another type."""
     for member in members:
         if member.param.dtype == dtype and member.param.ndim and member.param in states:
-            for value in states.tracked(member.param).values():
+            for value in dict.values(states.tracked(member.param)):
                 if (
                     isinstance(value, torch.Tensor)
                     and value.shape == member.param.shape

@@ -16,7 +16,7 @@ from .._values import counted, listed, number
 from ..errors import BadInput
 from ._checks import check_state
 from ._torch import DTYPES, empty_in_order, is_dense, is_distributed, local, same_order, torch
-from ._tracking import Bound, MemberState
+from ._tracking import Bound, MemberState, peek
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,11 +91,16 @@ class StateLists:
 
     def has_moved(self) -> bool:
         """Whether bound state has other memory, as after ``state["exp_avg"].data = ...``."""
+        if not self._all.changes.is_shared:
+            return False
         tensors = self._bound.tensors
         return bool(tensors) and _fast.addresses(tensors, self._api, self._bytes, self._layouts) != 0
 
     def read(self, active: Any) -> None:
-        """Reads the addresses of the state of all active members; creates what is missing."""
+        """Reads the addresses of the state of all active members; creates what is missing.
+
+        It reads by `peek`, so that the tensors do not count as shared.
+        """
         places = [int(place) for place in numpy.flatnonzero(active)]
         keys = [each.key for each in self.lists if each.visible]
         visible = [self.of(place) for place in places]
@@ -107,7 +112,7 @@ class StateLists:
         converted = []
         for each in self.lists:
             for place, state in zip(places, visible if each.visible else hidden):
-                value = state.get(each.key)
+                value = peek(state, each.key)
                 if value is not None:
                     fitting = self._fitting(each, place, value)
                     if fitting is not value:
@@ -119,7 +124,7 @@ class StateLists:
         created = []
         for each in self.lists:
             holders = visible if each.visible else hidden
-            missing = [index for index, state in enumerate(holders) if state.get(each.key) is None]
+            missing = [index for index, state in enumerate(holders) if peek(state, each.key) is None]
             if missing:
                 # Hidden state of an earlier step is 1 where there is other state.
                 old = [not each.visible and any(key in visible[index] for key in keys) for index in missing]
@@ -129,12 +134,14 @@ class StateLists:
             _keep(state, key, tensor)
         for each, bound in zip(self.lists, self.bound):
             holders = visible if each.visible else hidden
-            addresses = [local(state[each.key]).data_ptr() for state in holders]
+            addresses = [local(peek(state, each.key)).data_ptr() for state in holders]
             if each.rank == 0 and len(set(addresses)) < len(addresses):
                 addresses = _separated(each.key, holders, addresses)
             bound.values[places] = addresses
         tensors = self._bound.tensors = tuple(
-            local(state[each.key]) for each in self.lists for state in (visible if each.visible else hidden)
+            local(peek(state, each.key))
+            for each in self.lists
+            for state in (visible if each.visible else hidden)
         )
         self._layouts = _fast.layouts(tensors, self._api)
         self._bytes = bytearray(8 * len(tensors))
@@ -253,10 +260,10 @@ def _separated(key: str, holders: Sequence[Any], addresses: list[int]) -> list[i
     seen: set[int] = set()
     for holder, address in zip(holders, addresses):
         if address in seen:
-            _keep(holder, key, holder[key].clone())
+            _keep(holder, key, peek(holder, key).clone())
         seen.add(address)
     # A parameter that is twice in a group has one state: its earlier value is gone. The core refuses equal addresses.
-    return [int(holder[key].data_ptr()) for holder in holders]
+    return [int(peek(holder, key).data_ptr()) for holder in holders]
 
 
 def _initial_values(executable: Any) -> dict[str, float]:

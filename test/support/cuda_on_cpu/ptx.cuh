@@ -73,6 +73,7 @@ template <class Vector> void write_evict_first(Vector *to, Vector value) {
 }
 
 inline void fence() { heddle_on_cpu->give_way(); }
+inline void fence_block() { heddle_on_cpu->give_way(); }
 inline void keep_order() {}
 inline int reread_thread_index() { return threadIdx.x; }
 
@@ -211,6 +212,10 @@ template <class T> T fetch(const T *from, int rank) {
   return *in_block(from, rank);
 }
 inline int fetch_now(const int *from, int rank) { return fetch(from, rank); }
+inline int read_now(const int *word) {
+  heddle_on_cpu->give_way();
+  return *static_cast<const volatile int *>(word);
+}
 template <class T> constexpr unsigned sent_bytes = sizeof(T) < 4 ? 4 : sizeof(T);
 template <class T> void send(T *to, const T &value, arrival *barrier, int rank) {
   heddle_on_cpu->give_way();
