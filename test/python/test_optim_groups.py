@@ -610,3 +610,28 @@ def test_functions_refuse_what_is_no_list():
             sgd(wrong, [torch.ones(2)], [None], **rest)
     with pytest.raises(heddle.BadInput, match=r"^sgd: params\[0\]: expected a dense tensor"):
         sgd([torch.ones(2, 2).to_sparse_csr()], [torch.ones(2, 2)], [None], **rest)
+
+
+def test_groups_and_state_that_the_caller_damaged():
+    def damaged(change):
+        param = torch.nn.Parameter(torch.ones(3))
+        param.grad = torch.ones(3)
+        optimizer = heddle.optim.AdamW([param])
+        optimizer.step()
+        change(optimizer, param)
+        before = param.detach().clone()
+        with pytest.raises(heddle.BadInput) as caught:
+            optimizer.step()
+        assert torch.equal(param, before)
+        return str(caught.value)
+
+    for change, message in (
+        (lambda each, param: each.param_groups[0].pop("lr"), "param_groups[0]: expected an entry 'lr', found none beside"),
+        (lambda each, param: each.param_groups[0].pop("params"), "param_groups[0]: expected an entry 'params'"),
+        (lambda each, param: each.param_groups.append({}), "param_groups[1]: expected an entry 'params', found none"),
+        (lambda each, param: each.param_groups.append(None), "param_groups: expected a list of dictionaries, found"),
+        (lambda each, param: setattr(each, "param_groups", None), "param_groups: expected a list of dictionaries"),
+        (lambda each, param: setattr(each, "state", None), "state: expected a dictionary, found NoneType"),
+        (lambda each, param: each.state.update({param: [1]}), "state: expected a dictionary for each parameter, found list"),
+    ):
+        assert damaged(change).startswith(message)

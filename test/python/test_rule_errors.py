@@ -330,6 +330,7 @@ def scaled(p, g, *, lr=0.1, betas=(0.9, 0.99), mode="plain", limit=None):
     ({"betas": 0.9}, "expected a tuple of 2 finite numbers for the hyperparameter 'betas', found 0.9"),
     ({"betas": (1, 2, 3)}, "expected a tuple of 2"),
     ({"mode": ["plain"]}, "for the option 'mode', found an object of type list"),
+    ({"limit": float("nan")}, "for the option 'limit', found nan"),
     ({"momentum": 1},
      "there is no argument 'momentum'. The arguments are dtype, state, groups, lr, betas, mode, limit"),
     ({"dtype": "i32"}, "dtype: expected one or several of f64, f32, f16, bf16"),

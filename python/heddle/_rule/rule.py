@@ -159,10 +159,10 @@ class Rule:
     def _option(self, name: str, value: object) -> Option:
         """The value of an option, a plain one of Python."""
         value = _plain(value)
-        if not isinstance(value, (bool, str, int, float, type(None))):
+        if not isinstance(value, (bool, str, int, float, type(None))) or value != value:
             raise BadInput(
                 f"{self.name}: expected a bool, a string, a number or None for the option '{name}', found "
-                f"an object of type {type(value).__name__}"
+                + ("nan" if isinstance(value, float) else f"an object of type {type(value).__name__}")
             )
         return value
 

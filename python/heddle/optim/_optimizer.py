@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy
 
 from .. import _fast
-from .._values import number, real, short
+from .._values import listed, number, real, short
 from ..errors import BadInput
 from . import _capture, _norm
 from ._arguments import bind
@@ -343,16 +343,18 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
     def _groups_are_as_before(self) -> bool:
         """Compares the groups with those of the last step; False if the parts must be made again."""
         groups, seen, getter = self.param_groups, self._seen, self._getter
-        if getter is None or len(groups) != len(seen):
+        if getter is None or not isinstance(groups, list) or len(groups) != len(seen):
             return False
         if self._skipped and any(param.grad is not None or can_step(param) for param in self._skipped):
             return False
         changes = self._group_changes
         for place, (group, last) in enumerate(zip(groups, seen)):
-            params = group["params"]
+            try:
+                params, values = group["params"], getter(group)
+            except (KeyError, TypeError):  # the parts are made again, which names the mistake
+                return False
             if params is not last.params or not _fast.same(params, last.copy):
                 return False
-            values = getter(group)
             if not last.are_same(values):
                 self._group_changes += 1
                 seen[place] = _seen(group, last.copy, values)
@@ -396,13 +398,13 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
 
     def _make_parts(self, is_scaled: bool, *, captured: bool = False) -> list[Part]:
         groups, spec = self.param_groups, self.spec
-        for group in groups:
-            for name, value in {**spec.defaults, **spec.fixed}.items():
-                group.setdefault(name, value)
+        _check_groups(groups, spec)
         keys = [name for name in (*spec.defaults, *spec.fixed) if name not in spec.ignored]
         getter = operator.itemgetter(*keys, *keys[:1])
         seen = [_seen(group, _params_of(group, place), getter(group)) for place, group in enumerate(groups)]
         if type(self.state) is not States:
+            if not isinstance(self.state, dict):
+                raise BadInput(f"state: expected a dictionary, found {type(self.state).__name__}")
             self.state = States(self.state, Changes())
         buckets: dict[Any, list[Member]] = {}
         skipped: list[Any] = []
@@ -487,6 +489,20 @@ def _plain_option(value: Any, name: str) -> Any:
     if not isinstance(value, (bool, str, int, float, type(None))):
         raise TypeError(f"{name}: expected a bool, a string, a number or None, found {short(value)}")
     return value
+
+
+def _check_groups(groups: Any, spec: Spec) -> None:
+    """Refuses groups that the caller has damaged, and adds entries that groups of other optimizers lack."""
+    if not isinstance(groups, list) or not all(isinstance(group, dict) for group in groups):
+        raise BadInput(f"param_groups: expected a list of dictionaries, found {short(groups)}")
+    for place, group in enumerate(groups):
+        entries = {**spec.defaults, **spec.fixed}
+        numbers = [name for name, value in entries.items() if name not in spec.options and name not in spec.ignored]
+        for name in ("params", *numbers):
+            if name not in group:
+                raise BadInput(f"param_groups[{place}]: expected an entry '{name}', found none beside {listed(map(repr, group))}")
+        for name, value in entries.items():
+            group.setdefault(name, value)
 
 
 def _params_of(group: Mapping[str, Any], place: int) -> tuple[Any, ...]:

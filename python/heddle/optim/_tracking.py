@@ -14,6 +14,8 @@ from __future__ import annotations
 import collections
 import weakref
 
+from ..errors import BadInput
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -118,6 +120,8 @@ class States(collections.defaultdict):  # type: ignore[type-arg]
     def tracked(self, key: Any) -> MemberState:
         """The state of a parameter, which counts its changes from now on."""
         value = self[key]
+        if not isinstance(value, dict):
+            raise BadInput(f"state: expected a dictionary for each parameter, found {type(value).__name__}")
         if type(value) is not MemberState:
             value = MemberState(value, self.changes)
             dict.__setitem__(self, key, value)
