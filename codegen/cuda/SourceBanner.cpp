@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/ProgramEmitter.h"
+#include "codegen/layout/BranchlessMath.h"
 #include "dialect/Bindings.h"
 #include "runtime/support/Text.h"
 
@@ -55,6 +56,7 @@ void ProgramEmitter::emitBanner() {
 
 void ProgramEmitter::emitIncludes() {
   bool reduces = false, loops = false, shares = false, iterations = false;
+  bool branchless = false;
   program.walk([&](Operation *op) {
     reduces |= isa<fused::ReduceOp, fused::PrecomputeOp>(op);
     loops |= isa<fused::LoopOp>(op);
@@ -65,6 +67,9 @@ void ProgramEmitter::emitIncludes() {
   for (fused::SweepOp sweep : sweeps)
     if (auto layout = SweepLayout::compute(sweep, buffers); succeeded(layout)) {
       shares |= layout->columns > 0;
+      if (sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream)
+        for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+          branchless |= usesBranchlessMath(sweep, s);
       reduces |=
           layout->endsList ||
           llvm::any_of(layout->segments, [](const SegmentLayout &segment) {
@@ -72,6 +77,8 @@ void ProgramEmitter::emitIncludes() {
           });
     }
   os << "#include \"access.cuh\"\n";
+  if (branchless)
+    os << "#include \"branchless.cuh\"\n";
   if (loops)
     os << "#include \"grid.cuh\"\n";
   if (iterations)

@@ -33,6 +33,45 @@ __device__ __forceinline__ bf16 to_bf16(float x) {
   return y;
 }
 
+// Two elements of 16 bits in a word, the first in its lower half.
+template <class T> __device__ __forceinline__ float first_of(unsigned word);
+template <class T> __device__ __forceinline__ float second_of(unsigned word);
+template <class T> __device__ __forceinline__ unsigned to_word(float first, float second);
+template <> __device__ __forceinline__ float first_of<bf16>(unsigned word) { return __uint_as_float(word << 16); }
+template <> __device__ __forceinline__ float second_of<bf16>(unsigned word) { return __uint_as_float(word & 0xffff0000u); }
+template <> __device__ __forceinline__ unsigned to_word<bf16>(float first, float second) {
+  unsigned word;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+  return word;
+}
+template <> __device__ __forceinline__ float first_of<f16>(unsigned word) {
+  return to_f32(f16{static_cast<unsigned short>(word)});
+}
+template <> __device__ __forceinline__ float second_of<f16>(unsigned word) {
+  return to_f32(f16{static_cast<unsigned short>(word >> 16)});
+}
+template <> __device__ __forceinline__ unsigned to_word<f16>(float first, float second) {
+#if __CUDA_ARCH__ >= 800
+  unsigned word;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+  return word;
+#else
+  return to_f16(first).bits | static_cast<unsigned>(to_f16(second).bits) << 16;
+#endif
+}
+
+// Approximations of 1 / x and 1 / sqrt(x), within 2^-22 of the value.
+__device__ __forceinline__ float reciprocal_approx(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ float rsqrt_approx(float x) {
+  float y;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 __device__ __forceinline__ bool same_bits(float a, float b) {
   return __float_as_uint(a) == __float_as_uint(b);
 }
