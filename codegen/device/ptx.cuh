@@ -123,11 +123,6 @@ template <class Vector> __device__ __forceinline__ void write_evict_first(Vector
 }
 
 __device__ __forceinline__ void fence() { __threadfence(); }
-// Orders the memory accesses of this warp for its block.
-__device__ __forceinline__ void fence_block() {
-  __syncwarp();
-  __threadfence_block();
-}
 
 // Keeps earlier loads before this point. Compilers tend to move each load to its use.
 __device__ __forceinline__ void keep_order() { asm volatile("" : : : "memory"); }
@@ -331,8 +326,12 @@ template <class T> __device__ __forceinline__ void send(T *to, const T &value, a
     asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];"
                  : : "r"(place + 4 * words - 4), "r"(sent.word[words - 1]), "r"(remote_barrier) : "memory");
 }
-// Orders the memory accesses of this warp for the cluster: those before the fence are
-// visible before those after it.
+// Orders the memory accesses of this warp for its block, or for the cluster: those
+// before the fence are visible before those after it.
+__device__ __forceinline__ void fence_block() {
+  __syncwarp();
+  asm volatile("fence.acq_rel.cta;" : : : "memory");
+}
 __device__ __forceinline__ void fence_cluster() {
   __syncwarp();
   asm volatile("fence.acq_rel.cluster;" : : : "memory");

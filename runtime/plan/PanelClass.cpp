@@ -46,6 +46,8 @@ constexpr int64_t sharedBytesOfMostBlocks = 200 * 1024;
 static_assert(memberBlocks[std::size(memberBlocks) - 1] == max_member_blocks);
 /// The most bytes of rows of a block, if a larger cluster is possible.
 constexpr int64_t bytesOfMemberBlock = 128 * 1024;
+/// The most rows of a member for which a block has 128 threads.
+constexpr int64_t rowsOfSmallMember = 64;
 /// The most rows of a block of a cluster per member.
 constexpr int64_t rowsOfMemberBlock = 256;
 constexpr int64_t marginOfMember = 1024; // as above
@@ -194,17 +196,16 @@ std::optional<PanelClass> classOfForm(const Members &members, MemberForm form) {
   // columns the block's parts, exact sums, and a maximum and a sum of each
   // thread for the fallback. A cluster of several blocks also has a buffer for
   // parts of columns.
-  int64_t fixed =
-      panel.computeBytes * rows * valuesOfRow * (1 + panel.rows) +
-      rows * 4 * matrices + form.groups * std::min(stages, maxStages) * 8 +
-      rows * panel.keptOfRow + columns * panel.keptOfColumn +
-      panel.columns * panel.computeBytes *
-          (2 * columns + 2 * form.threads +
-           (form.blocks > 1 ? 2 * columns + 4 * form.blocks : 0)) +
-      marginOfMember;
+  int64_t fixed = panel.computeBytes * rows * valuesOfRow * (1 + panel.rows) +
+                  rows * 4 * matrices +
+                  form.groups * std::min(stages, maxStages) * 8 +
+                  rows * panel.keptOfRow + columns * panel.keptOfColumn +
+                  panel.columns * panel.computeBytes *
+                      (2 * columns + 2 * form.threads +
+                       (form.blocks > 1 ? 2 * columns + 4 * form.blocks : 0)) +
+                  marginOfMember;
   int64_t dynamic =
-      rows * matrices *
-          ((columns * largestElement(panel) + 30) / 16 * 16) +
+      rows * matrices * ((columns * largestElement(panel) + 30) / 16 * 16) +
       (form.groups > 1 ? form.threads * items * panel.computeBytes : 0) +
       group * items * 4 * panel.words; // values that threads broadcast
   if (fixed > maxStaticBytes || fixed + dynamic > members.sharedBytes)
@@ -254,7 +255,7 @@ std::optional<MemberForm> formOf(const PlanPanel &panel, PanelExtents member,
     if (blocks == max_member_blocks ? sharedBytes < sharedBytesOfMostBlocks
                                     : bytes > blocks * bytesOfMemberBlock)
       continue;
-    int own = blocks == 1 ? 256 : 512;
+    int own = blocks > 1 ? 512 : member.rows <= rowsOfSmallMember ? 128 : 256;
     for (int lanes : {32, 64}) {
       MemberForm form{blocks, own, own / lanes};
       if (classOfForm(alone, form))

@@ -99,10 +99,21 @@ std::vector<List> lists() {
   return {
       {"Tiny", "f32", {{1, 1}, {2, 1}, {1, 33}, {0, 5}, {5, 0}, {31, 32}}},
       // One block, then two: at most 128 KiB and 256 rows of a block.
-      {"OneAndTwoBlocks", "f32", {{181, 181}, {182, 182}, {256, 9}, {257, 9}}},
+      {"OneAndTwoBlocks",
+       "f32",
+       {{181, 181},
+        {182, 182},
+        {256, 9},
+        {512, 9},
+        {257, 9},
+        {270, 50},
+        {290, 30},
+        {310, 8}}},
       {"TwoAndFourBlocks", "f32", {{256, 256}, {257, 257}}},
       // At most 4, then 8 items per thread; at most 24.
-      {"Widths", "f32", {{9, 128}, {9, 129}, {3, 300}, {2, 768}}},
+      {"Widths",
+       "f32",
+       {{9, 128}, {9, 129}, {3, 300}, {2, 768}, {20, 40}, {20, 120}}},
       {"Random", "f32", randomMembers(5, 7)},
       {"InDouble", "f64", {{128, 128}, {129, 129}, {100, 17}, {7, 300}}},
       {"RandomInDouble", "f64", randomMembers(9, 4)},
@@ -206,18 +217,18 @@ TEST_P(CudaPanelLists, HaveTheBitsOfTheirMembersAlone) {
       EXPECT_EQ(differenceFrom(exact->results(), plain->results(), found,
                                isDouble ? 2.3e-16 : 1.2e-7),
                 "");
+      int left = 4; // because compiling takes most of the time
       for (auto [k, member] : llvm::enumerate(part.members)) {
         auto [rows, columns] = extents[member];
-        if (rows == 0 || columns == 0)
+        auto alone = panelClassesFor(*panel, extents[member], kSharedBytes);
+        if (rows == 0 || columns == 0 || alone->front().shape == part.shape ||
+            --left < 0)
           continue;
         SCOPED_TRACE(std::to_string(rows) + "x" + std::to_string(columns));
-        auto alone = panelClassesFor(*panel, extents[member], kSharedBytes);
-        ASSERT_EQ(
+        EXPECT_EQ(
             differenceInBits(memberOf(found, k),
                              run(inputs, member, alone->front().shape, 4)),
             "");
-        if (k == 1)
-          break; // compiling takes most of the time
       }
     }
   }

@@ -253,7 +253,7 @@ TEST(PanelClass, SeparatesLargeMembers) {
   EXPECT_EQ(classes->back().members.size(), 255u);
   EXPECT_EQ(classes->back().shape, panelClassFor(panel, 100, 100, 100, kLarge));
   // The largest members of a class begin first.
-  members = {{30, 30}, {100, 90}, {0, 9}, {90, 101}};
+  members = {{70, 30}, {100, 90}, {65, 9}, {90, 101}};
   EXPECT_EQ(panelClassesFor(panel, members, kLarge)->front().members,
             (std::vector<int>{3, 1, 0, 2}));
 }
