@@ -232,6 +232,34 @@ SmallVector<Value> elementResults(SweepOp sweep, unsigned segment) {
   return values;
 }
 
+SmallVector<int64_t> ElementSizes::all() const {
+  SmallVector<int64_t> sizes = read;
+  sizes.append(written);
+  return sizes;
+}
+
+int64_t ElementSizes::smallest() const { return *llvm::min_element(all()); }
+int64_t ElementSizes::largest() const { return *llvm::max_element(all()); }
+
+ElementSizes elementSizes(SweepOp sweep, unsigned segment) {
+  ElementSizes sizes;
+  int64_t rank = sweep.getDomainRank(segment);
+  auto sizeOf = [](Type type) -> int64_t {
+    return (foreach::storageType(type).getIntOrFloatBitWidth() + 7) / 8;
+  };
+  if (rank == 0)
+    return sizes;
+  for (auto [operand, index] : llvm::zip_equal(
+           sweep.getSegmentInputs(segment), sweep.getSegmentIndices(segment)))
+    if (index == (rank == 2 ? kIJ : kI))
+      sizes.read.push_back(sizeOf(operand.getType()));
+  for (OpResult result : sweep.getSegmentResults(segment))
+    if (isList(result.getType()) && foreach::rankOf(result.getType()) == rank &&
+        !sweep.getRecord(result.getResultNumber()))
+      sizes.written.push_back(sizeOf(result.getType()));
+  return sizes;
+}
+
 void spellOutFrom(SweepOp sweep) {
   forEachReduction(sweep, [](ReduceOp reduce, const Levels &levels) {
     reduce.setFrom(levels.countedBy(reduce));

@@ -68,6 +68,17 @@ llvm::DenseSet<mlir::Value> backwardSlice(llvm::ArrayRef<mlir::Value> roots);
 /// The element values that segment `segment` yields.
 llvm::SmallVector<mlir::Value> elementResults(SweepOp sweep, unsigned segment);
 
+/// The sizes in bytes of the elements that segment `segment` reads and writes,
+/// as they are stored.
+struct ElementSizes {
+  llvm::SmallVector<int64_t> read, written;
+
+  llvm::SmallVector<int64_t> all() const;
+  int64_t smallest() const;
+  int64_t largest() const;
+};
+ElementSizes elementSizes(SweepOp sweep, unsigned segment);
+
 /// Sets `from` at every reduction of `sweep`, so that the reduction keeps its
 /// meaning when its operand is replaced.
 void spellOutFrom(SweepOp sweep);

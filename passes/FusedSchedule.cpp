@@ -31,10 +31,12 @@ using heddle::foreach::storageType;
 static constexpr int64_t kThreads = 256;
 /// Bytes of the widest access, and the smallest vector width of rows.
 static constexpr int64_t kAccess = 16, kLeastVector = 4;
-/// Rounds of a tile whose elements of 16 bits are only mapped, with few and
-/// with many operations. More rounds are slower if there are few operations,
-/// because blocks of longer tiles end less evenly.
-static constexpr int64_t kMappedRounds = 2, kDenseRounds = 4;
+/// The most bytes that a thread loads at a time, if it maps elements of several
+/// sizes.
+static constexpr int64_t kLoaded = 80;
+/// Rounds of a tile whose elements of 16 bits are only mapped. With more,
+/// blocks end less evenly.
+static constexpr int64_t kMappedRounds = 2;
 /// A segment that reduces elements has longer tiles, so that partials and
 /// tickets cost less. Its partition does not depend on its other operations, so
 /// a sum has the same bits with and without fusion.
@@ -49,58 +51,28 @@ static constexpr int64_t kSharedRows = 4, kSharedColumns = 8, kSharedWords = 32;
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// The sizes in bytes of the stored elements of operands and results.
-static SmallVector<int64_t> elementSizes(SweepOp sweep, unsigned segment) {
-  int64_t rank = sweep.getDomainRank(segment);
-  SmallVector<int64_t> sizes;
-  auto add = [&](Type type) {
-    sizes.push_back((storageType(type).getIntOrFloatBitWidth() + 7) / 8);
-  };
-  if (rank == 0)
-    return sizes;
-  for (auto [operand, index] : llvm::zip_equal(
-           sweep.getSegmentInputs(segment), sweep.getSegmentIndices(segment)))
-    if (index == (rank == 2 ? kIJ : kI))
-      add(operand.getType());
-  for (OpResult result : sweep.getSegmentResults(segment))
-    if (isList(result.getType()) && rankOf(result.getType()) == rank &&
-        !sweep.getRecord(result.getResultNumber()))
-      add(result.getType());
-  return sizes;
-}
-
-/// The vector width: the elements of one access of the smallest type. A thread
-/// that maps elements of 64 bits holds two, so that more blocks fit on a
-/// multiprocessor.
+/// The vector width: the elements of one access of the smallest type. For
+/// elements of several sizes, it is halved until a thread loads few enough
+/// bytes, but not below one access of the largest type.
 static int64_t vectorOf(SweepOp sweep, unsigned segment, int64_t least) {
-  SmallVector<int64_t> sizes = elementSizes(sweep, segment);
-  return sizes.empty() ? 1
-                       : std::max(least, kAccess / *llvm::min_element(sizes));
-}
-
-/// Whether a segment executes at least one operation of elements for each two
-/// bytes that it moves.
-static bool isDense(SweepOp sweep, unsigned segment) {
-  auto levels = Levels::infer(sweep, segment);
-  if (failed(levels))
-    return false;
-  auto computes = [&](Operation &op) {
-    return op.getNumResults() == 1 && !isa<arith::ConstantOp>(op) &&
-           levels->of(op.getResult(0)).level == Level::element;
-  };
-  int64_t operations = llvm::count_if(
-      sweep.getSegmentBlock(segment).without_terminator(), computes);
-  return 2 * operations >= llvm::sum_of(elementSizes(sweep, segment));
+  ElementSizes sizes = elementSizes(sweep, segment);
+  if (sizes.all().empty())
+    return 1;
+  int64_t vector = std::max(least, kAccess / sizes.smallest());
+  if (needsRows(sweep))
+    return vector;
+  while (vector * llvm::sum_of(sizes.read) > kLoaded &&
+         vector > kAccess / sizes.largest())
+    vector /= 2;
+  return vector;
 }
 
 /// The rounds of a tile of a segment whose elements are only mapped. A thread
-/// that processes elements of 16 bits moves few bytes for each instruction, so
-/// instructions limit it. Rounds share those that a thread executes once.
+/// that processes elements of 16 bits executes many instructions for each byte.
+/// Rounds share those that it executes once.
 static int64_t mappedRounds(SweepOp sweep, unsigned segment) {
-  SmallVector<int64_t> sizes = elementSizes(sweep, segment);
-  if (sizes.empty() || *llvm::min_element(sizes) != 2)
-    return 1;
-  return isDense(sweep, segment) ? kDenseRounds : kMappedRounds;
+  bool packed = llvm::is_contained(elementSizes(sweep, segment).all(), 2);
+  return packed ? kMappedRounds : 1;
 }
 
 static bool reducesElements(SweepOp sweep, unsigned segment) {

@@ -9,10 +9,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Occupancy.h"
+#include "codegen/layout/BranchlessMath.h"
 #include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -31,60 +30,30 @@ static int64_t blocksFor(int64_t registers, int64_t threads, int64_t most) {
 // The schedule `stream`
 //===----------------------------------------------------------------------===//
 
-/// The operations of elements.
-static SmallVector<Operation *> elementOps(SweepOp sweep, unsigned number) {
-  SmallVector<Operation *> ops;
-  if (auto levels = Levels::infer(sweep, number); succeeded(levels))
-    for (Operation &op : sweep.getSegmentBlock(number).without_terminator())
-      if (op.getNumResults() == 1 &&
-          levels->of(op.getResult(0)).level == Level::element)
-        ops.push_back(&op);
-  return ops;
+/// Elements of 16 bits stay two in a register until they are used.
+static bool arePacked(const OperandSlot &slot) {
+  return slot.storage.isF16() || slot.storage.isBF16();
 }
 
-/// Whether a segment divides elements or takes their square roots. Both call a
-/// function for rare operands.
-static bool callsFunctions(ArrayRef<Operation *> ops) {
-  return llvm::any_of(ops, [](Operation *op) {
-    return isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(op);
-  });
-}
-
-/// The number of scalars that operations of elements use.
-static int64_t scalarsOf(SweepOp sweep, unsigned number,
-                         ArrayRef<Operation *> ops) {
+/// Whether a segment divides f32 elements or takes their roots.
+static bool divides(SweepOp sweep, unsigned number) {
   auto levels = Levels::infer(sweep, number);
-  llvm::SmallDenseSet<Value> scalars;
-  for (Operation *op : ops)
-    for (Value operand : op->getOperands())
-      if (succeeded(levels) && levels->of(operand).level != Level::element &&
-          !operand.getDefiningOp<arith::ConstantOp>())
-        scalars.insert(operand);
-  return scalars.size();
-}
-
-/// Registers for elements of 16 bits in rounds, which stay two in a register
-/// until they are used. `words` has the registers of the operands.
-static int64_t packedRegisters(SweepOp sweep, unsigned number, int64_t words) {
-  SmallVector<Operation *> ops = elementOps(sweep, number);
-  int64_t between = words * 2 / 3;
-  if (callsFunctions(ops))
-    return 24 + words + std::max<int64_t>(between, 16);
-  return 12 + words + between +
-         std::max<int64_t>(scalarsOf(sweep, number, ops) - 2, 0);
+  return succeeded(levels) &&
+         llvm::any_of(sweep.getSegmentBlock(number), [&](Operation &op) {
+           return hasBranchlessForm(&op) &&
+                  levels->of(op.getResult(0)).level == Level::element;
+         });
 }
 
 /// Registers of a thread: for its elements, for addresses and intermediate
 /// values (two thirds as many, plus 12), and for scalars that are loaded. A
 /// double takes two registers; its divisions and square roots need more, least
-/// if a thread holds only two. Elements of 16 bits stay two in a register until
-/// they are used, except in a sum.
+/// if a thread holds only two. So do divisions of elements of 16 bits.
 static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
                                unsigned number) {
   const SegmentLayout &segment = layout.segments[number];
   Block &body = sweep.getSegmentBlock(number);
   int64_t halfWords = 0, loaded = 0;
-  bool packed = segment.vector == 8; // elements of 16 bits
   // If a segment writes no elements, a thread holds those of all rounds at
   // once.
   bool writes = llvm::any_of(segment.operands, [](const OperandSlot &slot) {
@@ -97,6 +66,7 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
   bool doubles = llvm::any_of(body.getOps<ReduceOp>(), [](ReduceOp op) {
     return op.getValue().getType().isF64();
   });
+  bool packed = false;
   for (auto [argument, slot] : llvm::zip(body.getArguments(), segment.inputs)) {
     if (slot < 0 && !layout.scalars[-1 - slot].isByValue)
       loaded += 3;
@@ -105,20 +75,20 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
       loaded += 3;
     if (slot < 0 || segment.operands[slot].index != kI)
       continue;
-    int64_t bytes = storageBytes(segment.operands[slot].storage);
-    doubles |= bytes == 8;
+    const OperandSlot &operand = segment.operands[slot];
+    bool wide = storageBytes(operand.storage) == 8;
+    doubles |= wide;
+    packed |= arePacked(operand);
     halfWords += segment.vector * rounds *
-                 (bytes == 8             ? 4
-                  : packed && bytes == 2 ? 1
-                                         : 2);
+                 (wide                 ? 4
+                  : arePacked(operand) ? 1
+                                       : 2);
   }
   int64_t words = llvm::divideCeil(halfWords, 2);
   int64_t ofDoubles = !doubles ? 0 : segment.vector == 2 ? 8 : 24;
-  if (writes && packed)
-    return packedRegisters(sweep, number, words) + loaded + ofDoubles +
-           (segment.endsAfterStores ? 8 : 0);
+  int64_t ofDivisions = packed && divides(sweep, number) ? 4 : 0;
   if (writes)
-    return 12 + words + words * 2 / 3 + loaded + ofDoubles +
+    return 12 + words + words * 2 / 3 + loaded + ofDoubles + ofDivisions +
            (words > 16 ? 8 : 0) + (segment.endsAfterStores ? 8 : 0);
   // All loads of elements are in flight at once. The addresses of member values
   // stay in registers until the member is complete.
@@ -128,11 +98,18 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
          });
 }
 
+/// Blocks of a segment whose elements of 16 bits are mapped: with more, memory
+/// is not faster.
+static constexpr int64_t kPackedBlocks = 5;
+
 static int64_t streamBlocks(SweepOp sweep, const SweepLayout &layout) {
-  int64_t registers = 0;
-  for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+  int64_t registers = 0, most = 8;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     registers = std::max(registers, streamRegisters(sweep, layout, s));
-  return blocksFor(registers, layout.threads, 8);
+    if (layout.segments[s].vector == 8) // only if elements have 16 bits
+      most = kPackedBlocks;
+  }
+  return blocksFor(registers, layout.threads, most);
 }
 
 //===----------------------------------------------------------------------===//

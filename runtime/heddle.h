@@ -303,8 +303,8 @@ HEDDLE_EXPORT heddle_status heddle_emit(const char *program, const char *stage,
                                         char **text, size_t *size);
 
 /* Explains a program as `heddle explain` does, as text or (`json` is not 0)
- * JSON. `shapes` is a JSON array of arrays of extents, or NULL. Free the text
- * with heddle_free. */
+ * JSON. `shapes` is a JSON array of arrays of extents; NULL or an empty text is
+ * one tensor of 1000 x 1000. Free the text with heddle_free. */
 HEDDLE_EXPORT heddle_status heddle_explain(const char *program,
                                            const char *shapes, int json,
                                            const heddle_options *options,

@@ -149,7 +149,8 @@ class Run:
             target.slowest = max([target.slowest] + [int(s) for s in slowest])
             if target.busy > 30:
                 target.rate = max(1.0, target.executions / target.busy)
-            if code != 0:
+            # A process that was killed got no processor time: libFuzzer itself ends inputs that take long.
+            if code not in (0, "killed"):
                 self.keep(target, text, artifacts, code)
         os.remove(log)
 

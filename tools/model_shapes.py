@@ -77,6 +77,19 @@ MODELS = {
     "llama-1b": transformers_model(
         "LlamaForCausalLM", "LlamaConfig", vocab_size=128256, hidden_size=2048, intermediate_size=8192,
         num_hidden_layers=16, num_attention_heads=32, num_key_value_heads=8, tie_word_embeddings=True),
+    "efficientnet_b0": timm_model("efficientnet_b0"),
+    "densenet121": timm_model("densenet121"),
+    "swin_tiny_patch4_window7_224": timm_model("swin_tiny_patch4_window7_224"),
+    "convnext_tiny": timm_model("convnext_tiny"),
+    "mixer_b16_224": timm_model("mixer_b16_224"),
+    "t5-base": transformers_model(
+        "T5ForConditionalGeneration", "T5Config", d_model=768, d_kv=64, d_ff=3072, num_layers=12, num_heads=12),
+    "whisper-small": transformers_model(
+        "WhisperForConditionalGeneration", "WhisperConfig", d_model=768, encoder_layers=12, decoder_layers=12,
+        encoder_attention_heads=12, decoder_attention_heads=12, encoder_ffn_dim=3072, decoder_ffn_dim=3072),
+    "llama-8b": transformers_model(
+        "LlamaForCausalLM", "LlamaConfig", vocab_size=128256, hidden_size=4096, intermediate_size=14336,
+        num_hidden_layers=32, num_attention_heads=32, num_key_value_heads=8),
 }
 
 
@@ -100,7 +113,7 @@ def build(name, builder):
 
     with torch.device("meta"):
         # parameters() yields a weight that two layers share only once, as for an optimizer.
-        return [list(parameter.shape) for parameter in builder().parameters()]
+        return [list(parameter.shape) for parameter in builder().parameters() if parameter.requires_grad]
 
 
 def main():

@@ -41,10 +41,10 @@ struct Bandwidth {
 
 /// The form of a panel loop for the given shapes.
 struct PanelForm {
-  /// Whether one launch runs all iterations. Otherwise each iteration is a
-  /// launch with the schedule `rows`.
-  bool oneLaunch;
-  /// The size class, or the reason why there is no panel form.
+  /// The number of launches that run all iterations, one for each size class.
+  /// If it is 0, each iteration is a launch with the schedule `rows`.
+  int launches;
+  /// The size classes, or the reason why there is no panel form.
   std::string text;
 };
 
@@ -165,34 +165,68 @@ static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles) {
   return nullptr;
 }
 
+/// The members of a size class, and why they have this class.
+static std::string describeMembers(const PlanPanel &panel,
+                                   ArrayRef<runtime::PanelExtents> extents,
+                                   const runtime::PanelMembers &part) {
+  int64_t element = 0, rows = 0, columns = 0, most = 0;
+  for (int bytes : panel.elementBytes)
+    element += bytes;
+  for (int member : part.members) {
+    auto [ownRows, ownColumns] = extents[member];
+    rows = std::max(rows, ownRows);
+    columns = std::max(columns, ownColumns);
+    most = std::max(most, ownRows * ownColumns * element);
+  }
+  int blocks = part.shape.clusterPerMember;
+  return llvm::formatv("{0} of at most {1} rows, {2} columns and {3} KiB, {4}",
+                       counted(part.members.size(), "member"), rows, columns,
+                       (most + 1023) / 1024,
+                       blocks == 0 ? std::string("too large for one cluster")
+                       : blocks == 1
+                           ? std::string("kept by a block")
+                           : llvm::formatv("kept by {0} blocks", blocks).str())
+      .str();
+}
+
 /// The form of a panel loop; nothing if `loop` is no panel loop or its lists
 /// are empty.
 std::optional<PanelForm> Explanation::panelFormOf(const PlanNode &loop) const {
   if (!loop.panel)
     return std::nullopt;
-  int64_t narrowest = INT64_MAX, widest = 0, longest = 0;
+  int64_t widest = 0, longest = 0;
+  std::vector<runtime::PanelExtents> members;
   for (const runtime::PlanSegment &segment :
-       plan.tables[loop.panel->table].segments)
-    for (const runtime::PlanOperand &operand : segment.operands)
-      if (operand.index == runtime::OperandIndex::IJ)
-        for (const Extents &extents : shapes.of(operand.buffer)) {
-          int64_t columns = extents.back();
-          narrowest = std::min(narrowest, columns);
-          widest = std::max(widest, columns);
-          longest = std::max(longest, elementCount(extents) /
-                                          std::max<int64_t>(1, columns));
-        }
+       plan.tables[loop.panel->table].segments) {
+    auto matrix = llvm::find_if(
+        segment.operands, [](const runtime::PlanOperand &operand) {
+          return operand.index == runtime::OperandIndex::IJ;
+        });
+    if (matrix == segment.operands.end())
+      continue;
+    for (const Extents &extents : shapes.of(matrix->buffer)) {
+      int64_t columns = extents.back();
+      int64_t rows = elementCount(extents) / std::max<int64_t>(1, columns);
+      members.push_back({rows, columns});
+      widest = std::max(widest, columns);
+      longest = std::max(longest, rows);
+    }
+  }
   if (widest == 0 || longest == 0)
     return std::nullopt;
   int64_t sharedBytes = runtime::panelBytesOf(arch);
   if (sharedBytes == 0)
-    return PanelForm{false, arch + " has no bulk copies"};
-  auto panels = runtime::panelClassFor(*loop.panel, narrowest, widest, longest,
-                                       sharedBytes);
-  if (!panels)
-    return PanelForm{false, llvm::formatv("{0} has no size class for {1}", arch,
-                                          counted(widest, "column"))};
-  return PanelForm{true, panels->describe()};
+    return PanelForm{0, arch + " has no bulk copies"};
+  auto classes = runtime::panelClassesFor(*loop.panel, members, sharedBytes);
+  if (!classes)
+    return PanelForm{0, llvm::formatv("{0} has no size class for {1}", arch,
+                                      counted(widest, "column"))};
+  std::string text;
+  for (const runtime::PanelMembers &part : *classes)
+    text += (text.empty() ? "" : "; ") +
+            describeMembers(*loop.panel, members, part) + ": " +
+            part.shape.describe();
+  return PanelForm{static_cast<int>(classes->size()), text};
 }
 
 /// Describes the form of a sweep with the schedule `panel`.
@@ -200,10 +234,14 @@ void Explanation::describePanels(const PanelForm &form,
                                  json::Object &sweep) const {
   if (sweep.getString("schedule") != StringRef("panel"))
     return;
-  sweep["panels"] = form.oneLaunch
-                        ? "one launch for all iterations: " + form.text
-                        : "one launch per iteration";
-  if (form.oneLaunch)
+  sweep["panels"] =
+      form.launches == 0 ? "one launch per iteration"
+      : form.launches == 1
+          ? "one launch for all iterations: " + form.text
+          : std::to_string(form.launches) +
+                " launches for all iterations, one for each size class: " +
+                form.text;
+  if (form.launches > 0)
     return;
   sweep["schedule"] = "rows";
   sweep["reason"] = "no panel schedule: " + form.text;

@@ -65,6 +65,63 @@ static std::string spelledName(StringRef definition) {
   return dialect.lower() + "." + name.lower();
 }
 
+/// Replaces words of MLIR in `text`, which has no names of the program.
+static std::string withoutTerms(StringRef text) {
+  static constexpr std::pair<StringRef, StringRef> terms[] = {
+      {"SSA identifier", "value, such as %x"},
+      {"SSA value", "value"},
+      {"SSA name", "the name of a value"},
+      {", got: ", ", found "}};
+  std::string result = text.str();
+  for (auto [theirs, ours] : terms)
+    for (size_t at; (at = result.find(theirs)) != std::string::npos;)
+      result.replace(at, theirs.size(), ours);
+  for (StringRef noun : {"operand", "result", "region", "argument", "type"}) {
+    std::string wrong = " 1 " + noun.str() + "s";
+    for (size_t at; (at = result.find(wrong)) != std::string::npos;)
+      result.erase(at + wrong.size() - 1, 1);
+  }
+  return result;
+}
+
+/// Applies `withoutTerms` outside of quotes. The apostrophe in "doesn't" is no
+/// quote.
+static std::string replaceTerms(StringRef text) {
+  std::string result;
+  for (size_t from = 0; !text.empty();) {
+    size_t open = text.find_first_of("'\"`", from);
+    if (open != StringRef::npos && open > 0 && llvm::isAlnum(text[open - 1])) {
+      from = open + 1;
+      continue;
+    }
+    size_t close =
+        open == StringRef::npos ? open : text.find(text[open], open + 1);
+    if (close == StringRef::npos)
+      return result + withoutTerms(text);
+    result += withoutTerms(text.take_front(open));
+    result += text.slice(open, close + 1);
+    text = text.drop_front(close + 1);
+    from = 0;
+  }
+  return result;
+}
+
+/// Removes the namespaces of C++, which mean nothing in a program. Names of the
+/// program stay: `isName` decides.
+static std::string
+withoutNamespaces(StringRef text, llvm::function_ref<bool(StringRef)> isName) {
+  static const Regex scope("(::)?(mlir|llvm|heddle|std)::[A-Za-z0-9_:]+");
+  std::string result;
+  SmallVector<StringRef> parts;
+  while (scope.match(text, &parts)) {
+    StringRef name = parts[0];
+    result += text.take_front(name.data() - text.data());
+    result += isName(name) ? name : name.substr(name.rfind("::") + 2);
+    text = text.drop_front(name.data() + name.size() - text.data());
+  }
+  return result + text.str();
+}
+
 std::string translateMessage(StringRef message, StringRef before,
                              StringRef after, MLIRContext *context) {
   SmallVector<StringRef> parts;
@@ -120,24 +177,9 @@ std::string translateMessage(StringRef message, StringRef before,
   std::string text = message.str();
   if (matches("^custom op ('[^']*') "))
     text = (parts[1] + " op " + message.drop_front(parts[0].size())).str();
-  static constexpr std::pair<StringRef, StringRef> terms[] = {
-      {"SSA identifier", "value, such as %x"},
-      {"SSA value", "value"},
-      {"SSA name", "the name of a value"},
-      {", got: ", ", found "}};
-  for (auto [theirs, ours] : terms)
-    for (size_t at; (at = text.find(theirs)) != std::string::npos;)
-      text.replace(at, theirs.size(), ours);
-  for (StringRef noun : {"operand", "result", "region", "argument", "type"}) {
-    std::string wrong = " 1 " + noun.str() + "s";
-    for (size_t at; (at = text.find(wrong)) != std::string::npos;)
-      text.erase(at + wrong.size() - 1, 1);
-  }
-  // Namespaces of C++ mean nothing in a program.
-  static const Regex cppScope("(::)?([A-Za-z_]+::)+");
-  for (std::string next; (next = cppScope.sub("", text)) != text;)
-    text = next;
-  return text;
+  return withoutNamespaces(replaceTerms(text), [&](StringRef name) {
+    return before.contains(name) || after.contains(name);
+  });
 }
 
 } // namespace heddle

@@ -47,7 +47,7 @@ LogicalResult PanelEmitter::emitColumns() {
     std::string part = columnSums[column];
     std::string state = partType(column);
     os << "__shared__ " << state << ' ' << part
-       << "_of_run[heddle::block_threads];\n";
+       << "_of_run[heddle::panel_runs > 1 ? heddle::block_threads : 1];\n";
     if (fused::PanelAnalysis::sumsPowers(column))
       os << "__shared__ " << computed(column) << " exact_" << part
          << "_of[batch];\n";
@@ -128,7 +128,7 @@ LogicalResult PanelEmitter::emitColumns() {
       close();
     }
   if (own.empty())
-    os << "if (heddle::cluster_per_member)\n"
+    os << "if (heddle::sends_messages)\n"
        << "  heddle::sync_combining_threads(); // all threads of a column have "
           "read the values before they are sent\n";
   llvm::DenseMap<int, std::string> made;

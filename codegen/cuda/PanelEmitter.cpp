@@ -353,7 +353,7 @@ void PanelEmitter::emitEntry() {
   bool hasScalars = !scalars.fields.empty() || !memberScalars.empty();
   bool stops = !layout.whereOperand.empty();
   os << "extern \"C\" __global__ void HEDDLE_PANEL_CLUSTER_DIMENSIONS "
-        "__launch_bounds__(HEDDLE_PANEL_THREADS, 1)\n"
+        "__launch_bounds__(HEDDLE_PANEL_THREADS, HEDDLE_PANEL_BLOCKS)\n"
      << DeviceFunctions::wrapped(entry + "(", arguments, ") {") << "\n";
   os.indent();
   os << "using namespace " << space << ";\n"
@@ -363,15 +363,14 @@ void PanelEmitter::emitEntry() {
      << "loop_state loop = {heddle::member_barrier(params.barrier), "
         "heddle::row_queue<"
      << panel.matrices.size() << ">(row_bytes)};\n"
-     << "if (heddle::cluster_blocks > 1 || heddle::cluster_per_member)\n"
+     << "if (heddle::cluster_blocks > 1 || heddle::sends_messages)\n"
      << "  heddle::cluster_barrier(); // every block has initialized its "
         "barriers\n"
      << "__syncthreads();\n";
-  open(
-      "for (int member_index = heddle::position().first_member; member_index < "
-      "params.table.member_count; member_index += "
-      "heddle::position().member_step) {");
-  os << callOf("load_member") << ";\n"
+  open("for (int k = heddle::position().first_member; k < "
+       "params.table.member_count; k += heddle::position().member_step) {");
+  os << "const int member_index = heddle::chosen_member(params.table, k);\n"
+     << callOf("load_member") << ";\n"
      << (scalars.fields.empty() ? "" : "loop_scalars scalars;\n")
      << (hasScalars ? callOf("load_scalars") + ";\n" : "")
      << "bool active = heddle::position().limit > 0;\n";

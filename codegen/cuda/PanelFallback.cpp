@@ -189,16 +189,22 @@ LogicalResult PanelEmitter::emitColumnFallback(fused::ReduceOp column) {
       fallbacks[column], arguments, Twine(type) + " *to, int base, int count");
   os << "barrier.wait_for_rows();\n"
      << "__shared__ heddle::log_sum<" << type
-     << "> of_thread[heddle::combining_threads];\n"
-     << "const int lane = threadIdx.x % 32;\n";
+     << "> of_thread[heddle::block_threads];\n"
+     << "const int lane = threadIdx.x % 32, warps = heddle::block_threads / "
+        "32;\n";
   open("for (int b = 0; b < count; b += 32) {");
   os << "const long long column = heddle::position().combined_column(base + b "
         "+ lane);\n"
-     << "auto sum_state = " << kind << "::neutral();\n";
-  open("if (b + lane < count) {");
-  os << "#pragma unroll 1\n";
-  open("for (long long row = threadIdx.x / 32; row < member().count; row += "
+     << "heddle::sync_combining_threads(); // the previous columns have been "
+        "combined\n"
+     << "#pragma unroll 1\n";
+  // The rows of each warp of the block, whichever warps are combining.
+  open("for (int warp = threadIdx.x / 32; warp < warps; warp += "
        "heddle::combining_threads / 32) {");
+  os << "auto sum_state = " << kind << "::neutral();\n"
+     << "#pragma unroll 1\n";
+  open("for (long long row = warp; b + lane < count && row < member().count; "
+       "row += warps) {");
   for (Value input : inputsOf(roots, Level::element))
     declareInput(input, pointers[slotOf(input)] + "[row * " +
                             pointers[slotOf(input) + 1] + " + column]");
@@ -215,13 +221,13 @@ LogicalResult PanelEmitter::emitColumnFallback(fused::ReduceOp column) {
                                    ", row, member().count)")
      << "));\n";
   close();
+  os << "of_thread[warp * 32 + lane] = sum_state;\n";
   close();
-  os << "heddle::sync_combining_threads();\n"
-     << "of_thread[threadIdx.x] = sum_state;\n"
-     << "heddle::sync_combining_threads();\n";
+  os << "heddle::sync_combining_threads();\n";
   open("if (threadIdx.x < 32 && b + lane < count) {");
-  os << "#pragma unroll 1\n"
-     << "for (int warp = 1; warp < heddle::combining_threads / 32; ++warp)\n"
+  os << "auto sum_state = of_thread[lane];\n"
+     << "#pragma unroll 1\n"
+     << "for (int warp = 1; warp < warps; ++warp)\n"
      << "  sum_state = " << kind
      << "::combine(sum_state, of_thread[warp * 32 + lane]);\n"
      << "to[b + lane] = " << kind << "::value(sum_state);\n";

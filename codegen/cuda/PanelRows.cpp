@@ -201,7 +201,7 @@ void PanelEmitter::emitCombineGroups() {
       os << calls[sum.reduce] << ";\n";
     close();
   }
-  open("if constexpr (heddle::cluster_per_member) {");
+  open("if constexpr (heddle::sends_messages) {");
   os << "__syncthreads();\n";
   for (fused::ReduceOp column : analysis.columns)
     os << partsOf(column) << "::send_own(rows.panel, member().columns);\n";

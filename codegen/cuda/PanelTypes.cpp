@@ -100,7 +100,7 @@ void PanelEmitter::nameResidents() {
     // A message to another block has at least a word.
     std::string extent = slot.index == kI ? "heddle::buffered_rows"
                          : slot.index == kJ
-                             ? "heddle::max_cluster_columns"
+                             ? "heddle::member_columns"
                              : std::to_string(bytes < 4 ? 4 / bytes : 1);
     residentOperands[k] =
         residents.add(("alignas(16) " + storedType(slot.storage)).str(),
@@ -213,9 +213,8 @@ void PanelEmitter::emitTypes() {
   os << "// Dynamic shared memory: the stages of rows (with 32 bytes for the "
         "alignment of a bulk copy), the columns of all thread\n"
         "// groups, and column values that threads broadcast.\n"
-     << "constexpr int row_bytes = heddle::group_threads * "
-        "heddle::items_per_thread * "
-     << widest << " + 32;\n"
+     << "constexpr int row_bytes = heddle::bytes_of_row<" << widest
+     << ">;\n"
      << "constexpr bool broadcasts = heddle::broadcast_bytes<" << widestSum
      << ", " << 4 * panel.words
      << "> >= " << (sizes.empty() ? "0" : StringRef(sizes).drop_front(3))

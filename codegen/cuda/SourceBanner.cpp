@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/ProgramEmitter.h"
+#include "codegen/layout/BranchlessMath.h"
 #include "dialect/Bindings.h"
 #include "runtime/support/Text.h"
 
@@ -54,8 +55,8 @@ void ProgramEmitter::emitBanner() {
 }
 
 void ProgramEmitter::emitIncludes() {
-  bool reduces = false, loops = false, shares = false, iterations = false,
-       held = false;
+  bool reduces = false, loops = false, shares = false, iterations = false;
+  bool branchless = false, held = false;
   program.walk([&](Operation *op) {
     reduces |= isa<fused::ReduceOp, fused::PrecomputeOp>(op);
     loops |= isa<fused::LoopOp>(op);
@@ -69,6 +70,9 @@ void ProgramEmitter::emitIncludes() {
       held |= llvm::any_of(layout->segments, [](const SegmentLayout &segment) {
         return segment.held > 0;
       });
+      if (sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream)
+        for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+          branchless |= usesBranchlessMath(sweep, s);
       reduces |=
           layout->endsList ||
           llvm::any_of(layout->segments, [](const SegmentLayout &segment) {
@@ -76,6 +80,8 @@ void ProgramEmitter::emitIncludes() {
           });
     }
   os << "#include \"access.cuh\"\n";
+  if (branchless)
+    os << "#include \"branchless.cuh\"\n";
   if (loops)
     os << "#include \"grid.cuh\"\n";
   if (iterations)

@@ -18,43 +18,50 @@ using heddle::fused::Level;
 
 namespace heddle::cuda {
 
-/// Elements are held in the compute type of their storage and widened where
-/// they are used: a sum in double of floats holds floats.
-static Type heldType(const OperandSlot &slot) {
-  return foreach::computeType(slot.storage);
-}
-
 std::string StreamEmitter::access(StringRef function, bool evictFirst) const {
-  StringRef round = repeats() == 1      ? ""
-                    : reducesElements() ? "_round"
-                                        : "_mapped_round";
-  return ("heddle::" + function + round + "<" + Twine(layout.threads) +
-          (evictFirst ? ", EvictFirst>" : ">"))
+  return ("heddle::" + function + (reducesElements() ? "_round" : "") + "<" +
+          Twine(layout.threads) + (evictFirst ? ", EvictFirst>" : ">"))
       .str();
 }
 
 std::string StreamEmitter::accessArguments(int slot, StringRef array) const {
-  bool inRounds = repeats() > 1;
-  StringRef how = !inRounds           ? "(whole, "
-                  : reducesElements() ? "(all_there, "
-                                      : "(aligned, all_there, ";
-  return (how + pointers[slot] + ", tile.count, " +
-          (inRounds ? "round, " : "") + array + ");\n")
+  std::string from = pointers[slot] + ", tile.count, ";
+  if (reducesElements())
+    return ("(all_there, " + from + "round, " + array + ");\n").str();
+  return ("(whole, " + from + array + (repeats() > 1 ? ", round" : "") + ");\n")
       .str();
+}
+
+bool StreamEmitter::isPacked(const OperandSlot &slot) const {
+  return slots.vector % 2 == 0 &&
+         (slot.storage.isF16() || slot.storage.isBF16());
+}
+
+std::string StreamEmitter::elements(const OperandSlot &slot,
+                                    const std::string &name) const {
+  std::string vector = std::to_string(slots.vector);
+  if (isPacked(slot))
+    return ("heddle::packed<" + storedType(slot.storage) + ", " + vector +
+            "> " + name)
+        .str();
+  return (computedType(heldType(slot)) + " " + name + "[" + vector + "]").str();
+}
+
+/// Declares the arrays of the loaded elements.
+void StreamEmitter::declareElements(bool allRounds) {
+  for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
+    if (!isElementArgument(argument))
+      continue;
+    std::string name = scope.declare(argument, "x");
+    if (allRounds)
+      name += "[" + std::to_string(repeats()) + "]";
+    os << elements(slots.operands[slot], name) << ";\n";
+  }
 }
 
 void StreamEmitter::loadElements(bool allRounds) {
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
-    if (levels.of(argument).level != Level::element || argument.use_empty())
-      continue;
-    os << computedType(heldType(slots.operands[slot])) << ' '
-       << scope.declare(argument, "x");
-    if (allRounds)
-      os << "[" << repeats() << "]";
-    os << "[" << slots.vector << "];\n";
-  }
-  for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
-    if (levels.of(argument).level != Level::element || argument.use_empty())
+    if (!isElementArgument(argument))
       continue;
     if (allRounds)
       os << "heddle::load_rounds<" << layout.threads << ">(" << pointers[slot]
@@ -99,7 +106,8 @@ unsigned StreamEmitter::lastReadOf(BlockArgument argument) const {
   return last;
 }
 
-void StreamEmitter::assignOutputs() {
+void StreamEmitter::assignOutputs(StringRef index, bool declare) {
+  homes.clear();
   outputs.assign(slots.results.size(), "");
   isAssigned.assign(slots.results.size(), false);
   for (Operation &op : body)
@@ -115,6 +123,7 @@ void StreamEmitter::assignOutputs() {
     Value value = yield.getValues()[k];
     SmallVector<BlockArgument, 1> loaded = loadedFrom.lookup(slot);
     Operation *op = value.getDefiningOp();
+    bool packed = !index.empty() && isPacked(slots.operands[slot]);
     bool isReplaced = loaded.size() == 1 && op &&
                       value.getType() == heldType(slots.operands[slot]) &&
                       lastReadOf(loaded.front()) != UINT_MAX;
@@ -122,20 +131,23 @@ void StreamEmitter::assignOutputs() {
       // The updated elements replace the loaded elements, directly where they
       // are computed unless the loaded elements are used later.
       outputs[k] = scope[loaded.front()];
-      isAssigned[k] = isElement(op) && !homes.contains(value) &&
+      isAssigned[k] = !packed && isElement(op) && !homes.contains(value) &&
                       lastReadOf(loaded.front()) <= positionOf(op);
       if (isAssigned[k])
-        homes[value] = outputs[k] + "[k]";
+        homes[value] = outputs[k] + index.str();
       continue;
     }
     StringRef name = buffers[slots.operands[slot].buffer].name;
     outputs[k] =
         scope.fresh(loaded.empty() ? name.str() : (name + "_next").str());
-    isAssigned[k] = op && isElement(op) && !homes.contains(value);
+    isAssigned[k] = !packed && op && isElement(op) && !homes.contains(value);
     if (isAssigned[k])
-      homes[value] = outputs[k] + "[k]";
-    os << computedType(value.getType()) << ' ' << outputs[k] << "["
-       << slots.vector << "];\n";
+      homes[value] = outputs[k] + index.str();
+    if (packed)
+      os << elements(slots.operands[slot], outputs[k]) << ";\n";
+    else if (declare)
+      os << computedType(value.getType()) << ' ' << outputs[k] << "["
+         << slots.vector << "];\n";
   }
 }
 
@@ -144,11 +156,30 @@ bool StreamEmitter::reducesElements() const {
                       [&](fused::ReduceOp op) { return isReduced(op); });
 }
 
+/// Prints the computation of one element: `index` selects it in the arrays of
+/// the thread.
+LogicalResult StreamEmitter::emitElement(StringRef index) {
+  for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
+    if (!isElementArgument(argument))
+      continue;
+    std::string variable = scope[argument], element = variable + index.str();
+    if (argument.getType() != heldType(slots.operands[slot])) {
+      std::string wide = scope.fresh(variable + typeSuffix(argument.getType()));
+      os << "const " << computedType(argument.getType()) << ' ' << wide << " = "
+         << element << ";\n";
+      element = wide;
+    }
+    scope.bind(argument, element);
+  }
+  return declareOps(
+      [&](Operation *op) { return isElement(op) && !isInQuotient(op); });
+}
+
 /// Prints the computation on the elements that a thread holds: those of one
 /// round, or of all rounds of a whole tile.
-LogicalResult StreamEmitter::emitRound(bool allRounds) {
+LogicalResult StreamEmitter::emitElements(bool allRounds) {
   auto yield = sweep.getSegmentYield(segment);
-  assignOutputs();
+  assignOutputs("[k]");
   if (allRounds) {
     os << "#pragma unroll\n"
        << "for (int round = 0; round < " << repeats() << "; ++round)\n";
@@ -159,35 +190,37 @@ LogicalResult StreamEmitter::emitRound(bool allRounds) {
   os.indent();
   {
     Scope::Nested block(scope);
-    // Inside the loop an operand is one element of its array.
-    for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
-      if (levels.of(argument).level != Level::element || argument.use_empty())
-        continue;
-      std::string array = scope[argument],
-                  element = array + (allRounds ? "[round][k]" : "[k]");
-      if (argument.getType() != heldType(slots.operands[slot])) {
-        std::string wide = scope.fresh(array + typeSuffix(argument.getType()));
-        os << "const " << computedType(argument.getType()) << ' ' << wide
-           << " = " << element << ";\n";
-        element = wide;
-      }
-      scope.bind(argument, element);
-    }
-    if (failed(declareOps([&](Operation *op) { return isElement(op); })))
+    if (failed(emitElement(allRounds ? "[round][k]" : "[k]")))
       return failure();
     combineElements(allRounds);
-    for (auto [k, name] : llvm::enumerate(outputs))
-      if (!name.empty() && !isAssigned[k])
-        os << name << "[k] = " << text(yield.getValues()[k]) << ";\n";
+    for (auto [k, name] : llvm::enumerate(outputs)) {
+      if (name.empty() || isAssigned[k])
+        continue;
+      std::string value = text(yield.getValues()[k]);
+      if (isPacked(slots.operands[slots.results[k]]))
+        os << name << ".set(k, " << value << ");\n";
+      else
+        os << name << "[k] = " << value << ";\n";
+    }
   }
   os.unindent() << "}\n";
   if (allRounds)
     os.unindent();
+  return success();
+}
+
+LogicalResult StreamEmitter::emitRound(bool allRounds) {
+  if (failed(emitElements(allRounds)))
+    return failure();
+  storeElements();
+  return success();
+}
+
+void StreamEmitter::storeElements() {
   for (auto [k, slot] : llvm::enumerate(slots.results))
     if (!outputs[k].empty())
       os << access("store", /*evictFirst=*/true)
          << accessArguments(slot, outputs[k]);
-  return success();
 }
 
 bool StreamEmitter::isReduced(fused::ReduceOp op) const {
@@ -217,12 +250,13 @@ void StreamEmitter::combineElements(bool allRounds) {
 /// Prints a tile of several rounds. If the tile is whole and only read, all
 /// loads are issued before the first element is used; any other tile is
 /// processed round by round.
-LogicalResult StreamEmitter::emitRounds() {
+LogicalResult StreamEmitter::emitReducedRounds() {
   if (!writesElements()) {
     os << "if (aligned && tile.count == " << slots.tile << ") {\n";
     os.indent();
     {
       Scope::Nested block(scope);
+      declareElements(/*allRounds=*/true);
       loadElements(/*allRounds=*/true);
       if (failed(emitRound(/*allRounds=*/true)))
         return failure();
@@ -239,6 +273,7 @@ LogicalResult StreamEmitter::emitRounds() {
     os << "const bool all_there = aligned && heddle::position_in_round<"
        << layout.threads << ", " << slots.vector << ">(round, "
        << slots.vector - 1 << ") < tile.count;\n";
+    declareElements(/*allRounds=*/false);
     loadElements(/*allRounds=*/false);
     if (failed(emitRound(/*allRounds=*/false)))
       return failure();
@@ -246,6 +281,34 @@ LogicalResult StreamEmitter::emitRounds() {
   os.unindent() << "}\n";
   if (!writesElements())
     os.unindent() << "}\n";
+  return success();
+}
+
+LogicalResult StreamEmitter::emitMappedRound() {
+  if (!isBranchless)
+    return emitRound(/*allRounds=*/false);
+  emitBranchlessRound();
+  return success();
+}
+
+/// Prints the rounds of a tile that is only mapped. The elements of the first
+/// round have been loaded; those of another are loaded when the round before it
+/// is complete.
+LogicalResult StreamEmitter::emitMappedRounds() {
+  int64_t elements = layout.threads * slots.vector;
+  os << "#pragma unroll 1\n"
+     << "while (true) {\n";
+  os.indent();
+  {
+    Scope::Nested block(scope);
+    if (failed(emitMappedRound()))
+      return failure();
+    os << "if (++round * " << elements << " >= tile.count)\n  break;\n"
+       << "whole = aligned && tile.count >= (round + 1) * " << elements
+       << ";\n";
+    loadElements(/*allRounds=*/false);
+  }
+  os.unindent() << "}\n";
   return success();
 }
 
@@ -264,8 +327,14 @@ std::string StreamEmitter::vectorCondition() {
 
 LogicalResult StreamEmitter::emitWalk() {
   bool rounds = repeats() > 1;
-  if (!rounds)
+  if (!reducesElements()) {
+    if (rounds)
+      os << "int round = 0;\n"
+         << "bool whole = aligned && tile.count >= "
+         << layout.threads * slots.vector << ";\n";
+    declareElements(/*allRounds=*/false);
     loadElements(/*allRounds=*/false);
+  }
   waitForDependency();
   declareScalarInputs([&](Value argument) { return isUsedInWalk(argument); });
   if (failed(declarePrecomputed()) || failed(declareOps([&](Operation *op) {
@@ -278,8 +347,11 @@ LogicalResult StreamEmitter::emitWalk() {
     arriveEarly();
   declareAccumulators(
       [&](Operation *op) { return isReduced(cast<fused::ReduceOp>(op)); });
+  declareDivisors();
   if (writesElements() || reducesElements())
-    if (failed(rounds ? emitRounds() : emitRound(/*allRounds=*/false)))
+    if (failed(reducesElements() ? emitReducedRounds()
+               : rounds          ? emitMappedRounds()
+                                 : emitMappedRound()))
       return failure();
   storePartials();
   return success();

@@ -14,6 +14,12 @@
 
 namespace heddle::cuda {
 
+/// Elements are held in the compute type of their storage and widened where
+/// they are used: a sum in double of floats holds floats.
+inline mlir::Type heldType(const OperandSlot &slot) {
+  return foreach::computeType(slot.storage);
+}
+
 /// Prints a tile of consecutive elements, of which each thread takes a few at a
 /// time.
 class StreamEmitter : public SegmentEmitter {
@@ -30,16 +36,32 @@ private:
   std::string access(llvm::StringRef function, bool evictFirst) const;
   /// The arguments of an access to operand slot `slot`.
   std::string accessArguments(int slot, llvm::StringRef array) const;
+  /// Whether a thread holds the elements of `slot` as they are stored, two in a
+  /// word.
+  bool isPacked(const OperandSlot &slot) const;
+  /// The declaration of the elements of `slot` that a thread holds.
+  std::string elements(const OperandSlot &slot, const std::string &name) const;
   bool isReduced(fused::ReduceOp op) const;
   bool reducesElements() const;
   bool writesElements() const;
   void loadElements(bool allRounds);
+  mlir::LogicalResult emitElements(bool allRounds);
   mlir::LogicalResult emitRound(bool allRounds);
-  mlir::LogicalResult emitRounds();
+  mlir::LogicalResult emitElement(llvm::StringRef index);
+  mlir::LogicalResult emitMappedRound();
+  mlir::LogicalResult emitMappedRounds();
+  mlir::LogicalResult emitReducedRounds();
+  void declareElements(bool allRounds);
+  void storeElements();
   void combineElements(bool allRounds);
-  /// Chooses the arrays that hold the results, and the values that are assigned
-  /// to them directly.
-  void assignOutputs();
+  /// Chooses the variables that hold the results, and the values that are
+  /// assigned to them directly: arrays, with the element at `index`, or without
+  /// `index` the variables of one element. Prints declarations if `declare`.
+  void assignOutputs(llvm::StringRef index, bool declare = true);
+  bool isElementArgument(mlir::BlockArgument argument) const {
+    return levels.of(argument).level == fused::Level::element &&
+           !argument.use_empty();
+  }
   unsigned lastReadOf(mlir::BlockArgument argument) const;
   unsigned positionOf(mlir::Operation *op) const;
 
@@ -52,6 +74,28 @@ private:
   llvm::SmallVector<std::string> outputs;
   llvm::SmallVector<bool> isAssigned;
   llvm::DenseMap<mlir::Operation *, unsigned> positions;
+
+  // StreamBranchless.cpp
+  std::optional<Expression> printOp(mlir::Operation *op) override;
+  bool isDividedRoot(mlir::Value value) const;
+  bool isInQuotient(mlir::Operation *op) const;
+  mlir::LogicalResult emitElementFunction() override;
+  void declareScalarParameters(
+      llvm::SmallVectorImpl<DeviceFunctions::Parameter> &parameters);
+  void declareDivisors();
+  void emitBranchlessRound();
+  void emitElementByElement();
+  void emitCall(const std::string &object, llvm::StringRef at);
+
+  /// Whether divisions and square roots of elements are branchless, and the
+  /// object that has their forms, while they are printed.
+  bool isBranchless = false;
+  std::string math;
+  /// The scalars that the function takes, with the names of its parameters.
+  llvm::SmallVector<std::pair<mlir::Value, std::string>> scalars;
+  /// The divisors of roots, and the condition that they are in range.
+  llvm::DenseMap<mlir::Value, std::string> divisors;
+  std::string inRange;
 };
 
 } // namespace heddle::cuda

@@ -53,6 +53,10 @@ bool SegmentEmitter::isElement(Operation *op) const {
 // Expressions
 //===----------------------------------------------------------------------===//
 
+std::optional<Expression> SegmentEmitter::printOp(Operation *op) {
+  return printScalar(op, [&](Value operand) { return expression(operand); });
+}
+
 Expression SegmentEmitter::expression(Value value) {
   if (scope.contains(value))
     return {scope[value], Expression::primary};
@@ -61,9 +65,7 @@ Expression SegmentEmitter::expression(Value value) {
     return expression(record.getValue());
   if (isa_and_nonnull<foreach::IterationOp>(op))
     return {currentIteration(), Expression::primary};
-  auto printed =
-      op ? printScalar(op, [&](Value operand) { return expression(operand); })
-         : std::nullopt;
+  auto printed = op ? printOp(op) : std::nullopt;
   // declareOps reports operations that cannot be printed, and emit reports
   // values without a name.
   lost |= !printed;
@@ -89,8 +91,7 @@ LogicalResult SegmentEmitter::declareOps(Filter wanted) {
     if (isa<arith::ConstantOp>(op) ||
         (inlined.contains(&op) && wanted(*op.getResult(0).user_begin())))
       continue;
-    auto printed =
-        printScalar(&op, [&](Value operand) { return expression(operand); });
+    auto printed = printOp(&op);
     if (!printed)
       return op.emitOpError("has no CUDA equivalent");
     declareResult(op.getResult(0), printed->text);
@@ -197,10 +198,10 @@ LogicalResult SegmentEmitter::declarePrecomputed() {
     std::string arguments;
     os << names.scratchTypes[area] << ' ' << local << " = "
        << names.scratch[area] << "[tile.member];\n"
-       << "const bool " << flag << " = !(" << local << ".valid";
+       << "const bool " << flag << " = !((" << local << ".valid != 0)";
     for (auto [field, input] :
          llvm::zip(fields.operands, precompute.getInputs())) {
-      os << " &&\n    heddle::same_bits(" << local << "." << field << ", "
+      os << " &\n    heddle::same_bits(" << local << "." << field << ", "
          << text(input) << ")";
       arguments += (arguments.empty() ? "" : ", ") + text(input);
     }
@@ -511,7 +512,7 @@ LogicalResult SegmentEmitter::emit() {
       return failure();
   }
   findUsedInWalk(/*shared=*/slots.columns > 0);
-  if (failed(emitWalkFunction()))
+  if (failed(emitElementFunction()) || failed(emitWalkFunction()))
     return failure();
   if (slots.columns && slots.endsMembers && failed(emitCountFunction()))
     return failure();

@@ -81,6 +81,10 @@ protected:
   using OpSet = llvm::DenseSet<mlir::Operation *>;
   using Filter = llvm::function_ref<bool(mlir::Operation *)>;
 
+  /// Prints the functions that the traversal calls.
+  virtual mlir::LogicalResult emitElementFunction() { return mlir::success(); }
+  /// Begins a function, and its scope.
+  void beginFunction();
   /// Begins a scope; every function has its own.
   void newScope();
   /// Prints the traversal of the tile, from its loads to its last store.
@@ -97,6 +101,8 @@ protected:
   /// Prints the statements of the last block of a member.
   mlir::LogicalResult emitEnd();
 
+  /// The expression of a scalar operation.
+  virtual std::optional<Expression> printOp(mlir::Operation *op);
   /// Declares, in order, the values of the operations for which `wanted` holds.
   /// Constants, and values that Inlining.h selects, are printed where they are
   /// used.
@@ -224,7 +230,6 @@ private:
   mlir::LogicalResult emitEndFunction();
   void emitProcessFunction();
   void emitSkippedTile();
-  void beginFunction();
   void endFunction(llvm::StringRef comment, llvm::StringRef type,
                    llvm::StringRef part);
   bool waitsAtOnce() const;

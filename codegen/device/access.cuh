@@ -1,8 +1,8 @@
 // access.cuh: vector loads and stores of a tile's elements.
 //
-// A whole tile whose operands are all aligned is accessed 16 bytes at a time. The
-// choice is made once per tile: a choice per operand costs 7 % of a large step. Any
-// other tile is accessed element by element.
+// A whole tile, or a whole round of one, whose operands are all aligned is accessed 16
+// bytes at a time. The choice is made once: a choice per operand costs 7 % of a large
+// step. Any other is accessed element by element.
 #pragma once
 #include "ptx.cuh"
 
@@ -43,12 +43,28 @@ template <int Threads, int N> __device__ __forceinline__ int position_in_round(i
   return position<true, Threads, N>(true, k, round);
 }
 
+// The elements of 16 bits that a thread holds: as they are stored, until they are used.
+// A conversion directly after a load would wait for it, before the next load begins.
+template <class T, int N> struct packed {
+  unsigned word[N / 2];
+  float first; // of the word that is being written
+  __device__ __forceinline__ float operator[](int k) const {
+    return k % 2 ? second_of<T>(word[k / 2]) : first_of<T>(word[k / 2]);
+  }
+  // Sets element k, in ascending order. The word changes when both are known.
+  __device__ __forceinline__ void set(int k, float x) {
+    if (k % 2)
+      word[k / 2] = to_word<T>(first, x);
+    else
+      first = x;
+  }
+};
+
 // Reads this thread's elements of the tile at `from`; elements at and after `count` are
 // zero. `EvictFirst` marks data that this launch does not read again, so that other
 // data stays in the cache.
 template <int Threads, bool EvictFirst = false, bool InRounds = false, class Stored, class T, int N>
-__device__ __forceinline__ void load(bool whole, const Stored *from, int count, T (&to)[N], int round = 0,
-                                     bool in_order = false) {
+__device__ __forceinline__ void load(bool whole, const Stored *from, int count, T (&to)[N], int round = 0) {
   constexpr int width = per_access<Stored, N>;
   using vector = pack<Stored, width>;
   if (whole) {
@@ -63,38 +79,53 @@ __device__ __forceinline__ void load(bool whole, const Stored *from, int count, 
   } else {
 #pragma unroll
     for (int k = 0; k < N; ++k) {
-      const int at = position<InRounds, Threads, N>(in_order, k, round);
+      const int at = position<InRounds, Threads, N>(false, k, round);
       to[k] = at < count ? convert<T>(from[at]) : T(0);
     }
   }
 }
 
-// Reads this thread's elements of one round of a tile, as vectors if `all_there`.
-template <int Threads, bool EvictFirst = false, class Stored, class T, int N>
-__device__ __forceinline__ void load_round(bool all_there, const Stored *from, int count, int round, T (&to)[N]) {
+template <int Threads, bool EvictFirst = false, bool InRounds = false, class Stored, int N>
+__device__ __forceinline__ void load(bool whole, const Stored *from, int count, packed<Stored, N> &to, int round = 0) {
+  constexpr int width = per_access<Stored, N>;
+  using vector = pack<unsigned, width / 2>;
+  if (whole) {
+    const vector *at = reinterpret_cast<const vector *>(from + position<true, Threads, N>(true, 0, round));
+#pragma unroll
+    for (int v = 0; v < N / width; ++v) {
+      const vector taken = EvictFirst ? read_evict_first(at + v) : at[v];
+#pragma unroll
+      for (int k = 0; k < width / 2; ++k)
+        to.word[v * width / 2 + k] = taken.element[k];
+    }
+  } else {
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      const int at = position<InRounds, Threads, N>(false, k, round);
+      const unsigned bits = at < count ? from[at].bits : 0;
+      to.word[k / 2] = k % 2 ? to.word[k / 2] | bits << 16 : bits;
+    }
+  }
+}
+
+// Reads this thread's elements of one round of a tile that is reduced, as vectors if
+// `all_there`. `Elements` is an array or `packed`.
+template <int Threads, bool EvictFirst = false, class Stored, class Elements>
+__device__ __forceinline__ void load_round(bool all_there, const Stored *from, int count, int round, Elements &to) {
   load<Threads, EvictFirst, true>(all_there, from, count, to, round);
 }
 
-// The same for a tile that is only mapped. In a tile whose operands are not aligned,
-// consecutive threads have consecutive elements.
-template <int Threads, bool EvictFirst = false, class Stored, class T, int N>
-__device__ __forceinline__ void load_mapped_round(bool aligned, bool all_there, const Stored *from, int count,
-                                                  int round, T (&to)[N]) {
-  load<Threads, EvictFirst>(all_there, from, count, to, round, aligned);
-}
-
 // Reads all rounds of a whole tile, before any of them is used.
-template <int Threads, class Stored, class T, int Rounds, int N>
-__device__ __forceinline__ void load_rounds(const Stored *from, T (&to)[Rounds][N]) {
+template <int Threads, class Stored, class Elements, int Rounds>
+__device__ __forceinline__ void load_rounds(const Stored *from, Elements (&to)[Rounds]) {
 #pragma unroll
   for (int round = 0; round < Rounds; ++round)
-    load<Threads, false, true>(true, from, Rounds * N * Threads, to[round], round);
+    load<Threads, false, true>(true, from, /*count=*/0, to[round], round);
 }
 
 // Writes this thread's elements of the tile at `to`.
 template <int Threads, bool EvictFirst = false, bool InRounds = false, class Stored, class T, int N>
-__device__ __forceinline__ void store(bool whole, Stored *to, int count, const T (&from)[N], int round = 0,
-                                      bool in_order = false) {
+__device__ __forceinline__ void store(bool whole, Stored *to, int count, const T (&from)[N], int round = 0) {
   constexpr int width = per_access<Stored, N>;
   using vector = pack<Stored, width>;
   if (whole) {
@@ -113,22 +144,41 @@ __device__ __forceinline__ void store(bool whole, Stored *to, int count, const T
   } else {
 #pragma unroll
     for (int k = 0; k < N; ++k)
-      if (const int at = position<InRounds, Threads, N>(in_order, k, round); at < count)
+      if (const int at = position<InRounds, Threads, N>(false, k, round); at < count)
         to[at] = convert<Stored>(from[k]);
   }
 }
 
-// Writes this thread's elements of one round of a tile, as vectors if `all_there`.
-template <int Threads, bool EvictFirst = false, class Stored, class T, int N>
-__device__ __forceinline__ void store_round(bool all_there, Stored *to, int count, int round, const T (&from)[N]) {
-  store<Threads, EvictFirst, true>(all_there, to, count, from, round);
+template <int Threads, bool EvictFirst = false, bool InRounds = false, class Stored, int N>
+__device__ __forceinline__ void store(bool whole, Stored *to, int count, const packed<Stored, N> &from, int round = 0) {
+  constexpr int width = per_access<Stored, N>;
+  using vector = pack<unsigned, width / 2>;
+  if (whole) {
+    vector *at = reinterpret_cast<vector *>(to + position<true, Threads, N>(true, 0, round));
+#pragma unroll
+    for (int v = 0; v < N / width; ++v) {
+      vector given;
+#pragma unroll
+      for (int k = 0; k < width / 2; ++k)
+        given.element[k] = from.word[v * width / 2 + k];
+      if (EvictFirst)
+        write_evict_first(at + v, given);
+      else
+        at[v] = given;
+    }
+  } else {
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+      if (const int at = position<InRounds, Threads, N>(false, k, round); at < count)
+        to[at].bits = static_cast<unsigned short>(from.word[k / 2] >> (k % 2 * 16));
+  }
 }
 
-// The same for a tile that is only mapped.
-template <int Threads, bool EvictFirst = false, class Stored, class T, int N>
-__device__ __forceinline__ void store_mapped_round(bool aligned, bool all_there, Stored *to, int count, int round,
-                                                   const T (&from)[N]) {
-  store<Threads, EvictFirst>(all_there, to, count, from, round, aligned);
+// Writes this thread's elements of one round of a tile that is reduced, as vectors if
+// `all_there`.
+template <int Threads, bool EvictFirst = false, class Stored, class Elements>
+__device__ __forceinline__ void store_round(bool all_there, Stored *to, int count, int round, const Elements &from) {
+  store<Threads, EvictFirst, true>(all_there, to, count, from, round);
 }
 
 } // namespace heddle

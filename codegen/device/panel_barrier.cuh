@@ -51,14 +51,14 @@ private:
 };
 
 // The most columns that a block of a cluster per member combines.
-constexpr int max_combined = member_blocks > 1 ? in_messages((max_cluster_columns - 1) / (member_blocks - 1) + 1) : max_cluster_columns;
+constexpr int max_combined = sends_messages ? in_messages((member_columns - 1) / (member_blocks - 1) + 1) : member_columns;
 // The number of threads that combine a column. With a cluster per member all of them
 // compute the same result, and each sends it to some of the blocks; otherwise each
 // combines a run of panels.
 constexpr int column_threads = cluster_per_member ? (member_blocks - 1) / message_columns + 1 : panel_runs;
 // The number of threads that compute the member's results; each sends them to one
 // block.
-constexpr int member_threads = cluster_per_member ? member_blocks : 1;
+constexpr int member_threads = sends_messages ? member_blocks : 1;
 // The threads that combine columns, and the columns that they combine at a time. If no
 // row warp is among these threads, the row warps synchronize with them only when the
 // next iteration begins.
@@ -76,10 +76,10 @@ __device__ __forceinline__ bool any_combining_thread(bool mine) { return first_t
 // The barrier of the blocks that process a member.
 //
 // The blocks of a grid count arrivals in global memory. The blocks of a cluster per
-// member instead wait for the bytes that other blocks send. After a block has begun an
-// iteration, it sends its part of the member to the last block, and the last block
-// sends the member's results to all blocks. So no block receives data of an iteration
-// before it has begun the previous one.
+// member instead wait for the bytes that other blocks send; a single block synchronizes
+// its threads. After a block has begun an iteration, it sends its part of the member to
+// the last block, and the last block sends the member's results to all blocks. So no
+// block receives data of an iteration before it has begun the previous one.
 class member_barrier {
   struct cluster_barrier_state {
     arrival columns, values;
@@ -94,7 +94,7 @@ public:
   static constexpr int words = panel_barrier_bytes / 4;
   // The cluster synchronizes before the first iteration.
   __device__ __forceinline__ explicit member_barrier(unsigned *word) : blocks(word), rows(word + words / 2) {
-    if (cluster_per_member && threadIdx.x == 0) {
+    if (sends_messages && threadIdx.x == 0) {
       arrival_init(&state().columns, 1);
       arrival_init(&state().values, 1);
       arrival_init_fence();
@@ -109,7 +109,7 @@ public:
 
   // Begins an iteration. The block synchronizes before it sends anything.
   __device__ __forceinline__ void begin() {
-    if (cluster_per_member && threadIdx.x == 0) {
+    if (sends_messages && threadIdx.x == 0) {
       arrival_expect(columns(), position().bytes_of_parts);
       arrival_expect(values(), position().bytes_of_values);
     }
@@ -118,6 +118,8 @@ public:
   __device__ __forceinline__ void publish_columns() {
     if constexpr (!cluster_per_member)
       blocks.arrive_block();
+    else if constexpr (!sends_messages)
+      __syncthreads();
   }
   // Publishes this block's row results, which the row warps alone have stored if
   // `OnlyRowWarps`, and waits for the columns of all blocks.
@@ -125,10 +127,12 @@ public:
     if constexpr (cluster_per_member) {
       const int warp = (block_threads - 1 - threadIdx.x) / 32;
       if (warp < row_warps) {
-        fence_cluster();
+        fence_member();
         if (threadIdx.x % 32 == 0)
           *static_cast<volatile int *>(&state().row_iterations[warp]) = iterations + 1;
       }
+      if constexpr (!sends_messages)
+        return;
       arrival_wait(columns(), iterations & 1);
       // In a block that receives no bytes, the wait above returns at once. No thread
       // may then begin the next iteration before all threads have observed this phase
@@ -150,15 +154,17 @@ public:
   __device__ __forceinline__ void wait_for_member_parts() const {
     if constexpr (!cluster_per_member)
       rows.wait();
+    else if constexpr (!sends_messages)
+      __syncthreads();
   }
   // Waits for the row results of all blocks. Called by the combining threads.
   __device__ __forceinline__ void wait_for_rows() const {
     if constexpr (cluster_per_member) {
 #pragma unroll 1
       for (int k = threadIdx.x; k < member_blocks * row_warps; k += combining_threads)
-        while (fetch_now(&state().row_iterations[k % row_warps], k / row_warps) <= iterations) {
+        while (row_iterations(k / row_warps, k % row_warps) <= iterations) {
         }
-      fence_cluster();
+      fence_member();
       sync_combining_threads();
     } else {
       rows.wait();
@@ -172,7 +178,10 @@ public:
   // Waits for the values of all blocks, which ends the iteration.
   __device__ __forceinline__ void wait_for_values() {
     if constexpr (cluster_per_member) {
-      arrival_wait(values(), iterations & 1);
+      if constexpr (sends_messages)
+        arrival_wait(values(), iterations & 1);
+      else
+        __syncthreads();
       ++iterations;
     } else {
       blocks.wait();
@@ -180,6 +189,19 @@ public:
   }
 
 private:
+  // The iterations whose row results a warp of the block of rank `rank` has stored.
+  static __device__ __forceinline__ int row_iterations(int rank, int warp) {
+    if constexpr (sends_messages)
+      return fetch_now(&state().row_iterations[warp], rank);
+    return read_now(&state().row_iterations[warp]);
+  }
+  // Orders the memory accesses of this warp for the blocks of the member.
+  static __device__ __forceinline__ void fence_member() {
+    if constexpr (sends_messages)
+      fence_cluster();
+    else
+      fence_block();
+  }
   split_grid_barrier<0> blocks;
   split_grid_barrier<1> rows;
   int iterations = 0;

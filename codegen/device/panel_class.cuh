@@ -13,12 +13,15 @@
 #define HEDDLE_PANEL_STAGES 4             // rows of a thread group in shared memory at a time
 #define HEDDLE_PANEL_CLUSTER 1            // blocks that share a panel
 #define HEDDLE_PANEL_CLUSTER_PER_MEMBER 0 // blocks of a cluster per member; 0: the whole grid processes each member
+#define HEDDLE_PANEL_MEMBER_ROWS 64       // with a cluster per member: the most rows of a block
+#define HEDDLE_PANEL_MEMBER_COLUMNS 64    // with a cluster per member: the most columns of a member
+#define HEDDLE_PANEL_BLOCKS 1             // blocks that fit on a multiprocessor
 #define HEDDLE_PANEL_RAGGED 1             // whether members differ in width
 #endif
 #ifndef HEDDLE_PANEL_BUFFERED_ROWS
 #define HEDDLE_PANEL_BUFFERED_ROWS heddle::default_buffered_rows
 #endif
-#if HEDDLE_PANEL_CLUSTER_PER_MEMBER
+#if HEDDLE_PANEL_CLUSTER_PER_MEMBER > 1
 #define HEDDLE_PANEL_CLUSTER_DIMENSIONS __cluster_dims__(HEDDLE_PANEL_CLUSTER_PER_MEMBER)
 #elif HEDDLE_PANEL_CLUSTER > 1
 #define HEDDLE_PANEL_CLUSTER_DIMENSIONS __cluster_dims__(HEDDLE_PANEL_CLUSTER)
@@ -36,12 +39,16 @@ constexpr int stages = HEDDLE_PANEL_STAGES;
 constexpr int cluster_blocks = HEDDLE_PANEL_CLUSTER;
 constexpr int member_blocks = HEDDLE_PANEL_CLUSTER_PER_MEMBER;
 constexpr bool cluster_per_member = member_blocks > 0;
+// Whether the blocks of a member send each other messages. A cluster of one block keeps
+// everything in its own shared memory.
+constexpr bool sends_messages = member_blocks > 1;
+constexpr int member_columns = HEDDLE_PANEL_MEMBER_COLUMNS;
 constexpr bool is_ragged = HEDDLE_PANEL_RAGGED;
 
 constexpr int panels = cluster_per_member ? member_blocks : panels_of_clusters[cluster_blocks];
 // The number of rows whose values a block buffers at a time. With a cluster per member:
 // all of the block's rows.
-constexpr int buffered_rows = cluster_per_member ? max_cluster_rows / panels : HEDDLE_PANEL_BUFFERED_ROWS;
+constexpr int buffered_rows = cluster_per_member ? HEDDLE_PANEL_MEMBER_ROWS : HEDDLE_PANEL_BUFFERED_ROWS;
 // A column's parts are combined within runs of consecutive panels, then across the
 // runs.
 constexpr int panel_runs = cluster_per_member ? 1 : panels % 11 == 0 ? 11 : panels % 10 == 0 ? 10 : 7;
@@ -55,10 +62,15 @@ __device__ __forceinline__ int group_of_thread() { return thread_groups == 1 ? 0
 __device__ __forceinline__ int thread_in_group() { return thread_groups == 1 ? threadIdx.x : threadIdx.x % group_threads; }
 __device__ __forceinline__ void sync_group() { group_barrier<group_threads, block_threads>(group_of_thread()); }
 
+// The bytes of a row stage for elements of `Bytes` bytes: a row, and up to 15 bytes at
+// both ends for the alignment of a bulk copy.
+template <int Bytes>
+constexpr int bytes_of_row = cluster_per_member ? (member_columns * Bytes + 30) / 16 * 16 : group_threads * items_per_thread * Bytes + 32;
+
 // The warps that compute and store row results: the last of a block, because its first
 // warps may have more columns to combine.
 constexpr int row_warps = ((buffered_rows < block_threads ? buffered_rows : block_threads) + 31) / 32;
-__device__ __forceinline__ bool is_row_thread() { return threadIdx.x >= block_threads - 32 * row_warps; }
+__device__ __forceinline__ bool is_row_thread() { return static_cast<int>(threadIdx.x) >= block_threads - 32 * row_warps; }
 __device__ __forceinline__ void sync_row_threads() { last_threads_barrier<32 * row_warps, block_threads>(); }
 
 // The number of panels that have rows, at least one; all panels with a cluster per

@@ -13,10 +13,10 @@ namespace heddle {
 constexpr int max_panels = 132;
 constexpr int panels_of_clusters[] = {0, max_panels, 66, 0, 30, 0, 0, 0, 14};
 
-// With a cluster per member: the most members that a launch processes at a
-// time, and the most rows and columns of a member.
-constexpr int max_member_clusters = 8;
-constexpr int max_cluster_rows = 1024, max_cluster_columns = 768;
+// With a cluster per member: the most blocks of a cluster, and the most columns
+// of a member.
+constexpr int max_member_blocks = 16;
+constexpr int max_member_columns = 768;
 
 // The number of rows whose values a block buffers without a cluster per member.
 constexpr int default_buffered_rows = 256;

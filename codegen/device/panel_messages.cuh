@@ -36,11 +36,11 @@ template <class T> __device__ __forceinline__ void copy_values(T *to, const T *f
     to[k] = from[k];
 }
 
-// Publishes the value of a column that this block combines. With a cluster per member,
+// Publishes the value of a column that this block combines. If blocks send messages,
 // each of the four threads of a message has a column and sends all four values to some
 // of the blocks.
 template <class T> __device__ __forceinline__ void publish_column(T *values, long long column, T value, bool has_value, int thread) {
-  if constexpr (cluster_per_member) {
+  if constexpr (sends_messages) {
     const int k = threadIdx.x % message_columns;
     const message<T> all = message_of(value, k);
     const bool any = message_of(static_cast<int>(has_value), k).element[0]; // if any thread has a value, the first one has
@@ -57,7 +57,7 @@ template <class T> __device__ __forceinline__ void publish_column(T *values, lon
 // for it.
 template <class T, class Value> __device__ __forceinline__ void publish(T *to, Value value) {
   const T stored = value;
-  if constexpr (cluster_per_member)
+  if constexpr (sends_messages)
     send(to, stored, member_barrier::values(), threadIdx.x);
   else
     *to = stored;
@@ -65,7 +65,7 @@ template <class T, class Value> __device__ __forceinline__ void publish(T *to, V
 
 // The value of row `row`, which may be in another block.
 template <class T> __device__ __forceinline__ T value_of_row(const T *values, long long row, long long rows) {
-  if constexpr (cluster_per_member) {
+  if constexpr (sends_messages) {
     const int panel = rows < panels ? row : static_cast<unsigned>(row * panels + panels - 1) / static_cast<unsigned>(rows);
     return fetch(values + position().first_row + (row - first_row_of_panel(panel, rows)), panel);
   } else {

@@ -16,10 +16,10 @@ template <class State> struct column_parts {
 
 // The parts of reduction `Number` over columns.
 template <class State, int Number> class parts_of_columns {
-  static constexpr int columns_of_block = cluster_per_member ? max_combined : 1;
+  static constexpr int columns_of_block = sends_messages ? max_combined : 1;
   struct shared_parts {
-    alignas(16) State own[cluster_per_member ? max_cluster_columns : 1];
-    alignas(16) State received[cluster_per_member ? panels : 1][columns_of_block];
+    alignas(16) State own[cluster_per_member ? member_columns : 1];
+    alignas(16) State received[sends_messages ? panels : 1][columns_of_block];
   };
   static __device__ __forceinline__ shared_parts &parts() {
     __shared__ shared_parts of_block;
@@ -44,8 +44,10 @@ public:
   // The parts of `column`, the `k`th column that this block combines. The blocks have
   // synchronized.
   static __device__ __forceinline__ column_parts<State> of(const State *scratch, long long columns, long long column, int k) {
-    if constexpr (cluster_per_member)
+    if constexpr (sends_messages)
       return {&parts().received[0][k], &parts().received[1][k] - &parts().received[0][k]};
+    else if constexpr (cluster_per_member)
+      return {&parts().own[k], 0};
     return {scratch + column, columns};
   }
 };
@@ -76,6 +78,12 @@ template <class Kind, int Number, bool OfRows> class parts_of_member {
     alignas(8) __shared__ state parts[cluster_per_member ? panels * panel_parts : 1];
     return parts;
   }
+  static __device__ __forceinline__ void send_to_last(state *to, state mine) {
+    if constexpr (sends_messages)
+      send(to, mine, member_barrier::columns(), position().blocks - 1);
+    else
+      *to = mine;
+  }
 
 public:
   // Publishes the panel's part, combined from each thread's `mine`.
@@ -85,7 +93,7 @@ public:
       if (warp < panel_parts) {
         mine = combine_warp<Kind>(mine);
         if (threadIdx.x % 32 == 0)
-          send(received() + panel * panel_parts + warp, mine, member_barrier::columns(), position().blocks - 1);
+          send_to_last(received() + warp * panels + panel, mine);
       }
     } else if constexpr (OfRows) {
       if (!is_row_thread())
@@ -107,7 +115,7 @@ public:
       if (threadIdx.x != 0 || position().rank != 0)
         return;
       if constexpr (cluster_per_member)
-        send(received() + panel, mine, member_barrier::columns(), position().blocks - 1);
+        send_to_last(received() + panel, mine);
       else
         scratch[panel] = mine;
     }

@@ -11,9 +11,12 @@ namespace heddle {
 // resident, as they always do with a cluster per member.
 //
 // One thread of a group issues the copies and the others wait for them. Addresses are
-// computed before the first iteration, for as many rows as the table holds.
+// computed before the first iteration, for as many rows as the table holds. Rows that
+// stay resident are copied once, so they need no table.
 template <int Matrices> class row_queue {
-  static constexpr int table_rows = buffered_rows / thread_groups;
+  static constexpr int table_rows = cluster_per_member ? 0 : buffered_rows / thread_groups;
+  // The phases of the barriers are the bits of a word.
+  static constexpr int barriers = stages < 32 ? stages : 32;
   // A bulk copy begins at a multiple of 16 bytes and has a multiple of 16 bytes. If the
   // 16 bytes at either end of a row are not all in the matrix, the bulk copy leaves
   // them out, and the row's bytes among them are copied one by one.
@@ -30,8 +33,8 @@ template <int Matrices> class row_queue {
     long long rows;
     int first_panel, units;
     unsigned head[thread_groups][stages][Matrices];
-    arrival full[thread_groups][stages];
-    alignas(16) row_copy table[thread_groups][table_rows][Matrices];
+    arrival full[thread_groups][barriers];
+    alignas(16) row_copy table[thread_groups][table_rows > 0 ? table_rows : 1][Matrices];
   };
   static __device__ __forceinline__ shared_rows &shared() {
     __shared__ shared_rows of_member;
@@ -48,8 +51,8 @@ public:
   __device__ __forceinline__ explicit row_queue(int bytes) : bytes(bytes) {
     // Loops that run rarely are not unrolled, because every class compiles them again.
 #pragma unroll 1
-    for (int k = threadIdx.x; k < thread_groups * stages; k += block_threads)
-      arrival_init(&shared().full[k / stages][k % stages], 1);
+    for (int k = threadIdx.x; k < thread_groups * barriers; k += block_threads)
+      arrival_init(&shared().full[k / barriers][k % barriers], 1);
     arrival_init_fence();
     __syncthreads();
   }
@@ -88,14 +91,16 @@ public:
     is_resident = group_rows <= stages;
     ring = is_resident ? group_rows : stages;
     __syncthreads(); // the table is complete, and no thread still reads the stages
+    if constexpr (cluster_per_member) {
+      load_all(group);
+      return;
+    }
     if (thread_in_group() == 0) {
 #pragma unroll 1
       for (int k = 0; k < ring; ++k)
         issue(group, k, k);
     }
     issued = ring < group_rows ? ring : 0;
-    if constexpr (cluster_per_member)
-      wait_for_all();
   }
 
   // Waits for the next rows of the group.
@@ -135,6 +140,22 @@ public:
   }
 
 private:
+  // Loads all rows of the group, as many at a time as there are barriers.
+  __device__ __forceinline__ void load_all(int group) {
+#pragma unroll 1
+    for (int first = 0; first < group_rows; first += barriers) {
+      const int count = group_rows - first < barriers ? group_rows - first : barriers;
+#pragma unroll 1
+      for (int k = thread_in_group(); k < count; k += group_threads)
+        issue(group, first + k, first + k);
+#pragma unroll 1
+      for (int k = 0; k < count; ++k) {
+        arrival_wait(&shared().full[group][k], phases >> k & 1);
+        phases ^= 1u << k;
+      }
+      sync_group(); // no thread still waits for a barrier that is used again
+    }
+  }
   __device__ __forceinline__ void wait_for_all() {
     const int in_flight = is_resident || !holds_row ? ring : ring - 1;
 #pragma unroll 1
@@ -192,9 +213,9 @@ private:
     bulk_copy_fence();
   }
 
-  // Issues the copy of the group's `k`th row. Called by one thread.
+  // Issues the copy of the group's `k`th row. One thread calls this function.
   __device__ __forceinline__ void issue(int group, int k, int stage) const {
-    arrival *const full = &shared().full[group][stage];
+    arrival *const full = &shared().full[group][stage % barriers];
     char *const to = place(group, stage);
     row_copy copy[Matrices];
     unsigned total = 0;

@@ -33,6 +33,45 @@ __device__ __forceinline__ bf16 to_bf16(float x) {
   return y;
 }
 
+// Two elements of 16 bits in a word, the first in its lower half.
+template <class T> __device__ __forceinline__ float first_of(unsigned word);
+template <class T> __device__ __forceinline__ float second_of(unsigned word);
+template <class T> __device__ __forceinline__ unsigned to_word(float first, float second);
+template <> __device__ __forceinline__ float first_of<bf16>(unsigned word) { return __uint_as_float(word << 16); }
+template <> __device__ __forceinline__ float second_of<bf16>(unsigned word) { return __uint_as_float(word & 0xffff0000u); }
+template <> __device__ __forceinline__ unsigned to_word<bf16>(float first, float second) {
+  unsigned word;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+  return word;
+}
+template <> __device__ __forceinline__ float first_of<f16>(unsigned word) {
+  return to_f32(f16{static_cast<unsigned short>(word)});
+}
+template <> __device__ __forceinline__ float second_of<f16>(unsigned word) {
+  return to_f32(f16{static_cast<unsigned short>(word >> 16)});
+}
+template <> __device__ __forceinline__ unsigned to_word<f16>(float first, float second) {
+#if __CUDA_ARCH__ >= 800
+  unsigned word;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+  return word;
+#else
+  return to_f16(first).bits | static_cast<unsigned>(to_f16(second).bits) << 16;
+#endif
+}
+
+// Approximations of 1 / x and 1 / sqrt(x), within 2^-22 of the value.
+__device__ __forceinline__ float reciprocal_approx(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ float rsqrt_approx(float x) {
+  float y;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 __device__ __forceinline__ bool same_bits(float a, float b) {
   return __float_as_uint(a) == __float_as_uint(b);
 }
@@ -261,6 +300,8 @@ __device__ __forceinline__ int fetch_now(const int *from, int rank) {
   asm volatile("ld.relaxed.cluster.shared::cluster.s32 %0, [%1];" : "=r"(value) : "r"(place) : "memory");
   return value;
 }
+// The same in the thread's own block.
+__device__ __forceinline__ int read_now(const int *word) { return *static_cast<const volatile int *>(word); }
 // Writes to `to` in the shared memory of the block of rank `rank`, and completes as
 // many bytes on `barrier` there. Whole words are sent, so `to` has room for at least
 // one; four words at a time if they are aligned.
@@ -285,8 +326,12 @@ template <class T> __device__ __forceinline__ void send(T *to, const T &value, a
     asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];"
                  : : "r"(place + 4 * words - 4), "r"(sent.word[words - 1]), "r"(remote_barrier) : "memory");
 }
-// Orders the memory accesses of this warp for the cluster: those before the fence are
-// visible before those after it.
+// Orders the memory accesses of this warp for its block, or for the cluster: those
+// before the fence are visible before those after it.
+__device__ __forceinline__ void fence_block() {
+  __syncwarp();
+  asm volatile("fence.acq_rel.cta;" : : : "memory");
+}
 __device__ __forceinline__ void fence_cluster() {
   __syncwarp();
   asm volatile("fence.acq_rel.cluster;" : : : "memory");

@@ -28,7 +28,11 @@ struct table {
   unsigned *tickets; // one for each member descriptor, one for the whole list
   int tile_count, member_count;
   int blocks_per_tile;
+  const int *chosen; // indices of the `member_count` members that a panel launch processes; null: all members
 };
+
+// The index of the `k`th member that a panel launch processes.
+__device__ __forceinline__ int chosen_member(const table &table, int k) { return table.chosen ? table.chosen[k] : k; }
 
 // A scalar argument that nothing in the program writes: its value, or its address
 // in the caller's memory.

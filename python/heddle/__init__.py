@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from ._rule.functions import fma as fma
     from ._rule.functions import fmax as fmax
     from ._rule.functions import fmin as fmin
+    from ._rule.functions import hyper as hyper
     from ._rule.functions import isfinite as isfinite
     from ._rule.functions import isinf as isinf
     from ._rule.functions import isnan as isnan
@@ -99,7 +100,7 @@ _SUBMODULES = ("arrays", "dtypes", "optim", "ot")
 
 # Names of rules, and the modules in the folder _rule that define them, which are imported when first used.
 _FUNCTIONS = (
-    "abs all amax amin any ceil copysign cos element erf exp exp2 expm1 floor fma fmax fmin isfinite isinf isnan log "
+    "abs all amax amin any ceil copysign cos element erf exp exp2 expm1 floor fma fmax fmin hyper isfinite isinf isnan log "
     "log1p log2 maximum mean minimum norm per_tensor pow rsqrt sign sin sqrt step sum tanh where"
 )
 _RULE = {name: "functions" for name in _FUNCTIONS.split()} | {"rule": "rule", "Rule": "rule", "Value": "values"}

@@ -11,6 +11,8 @@ from __future__ import annotations
 import operator
 import struct
 
+from ._torch_storage import exceeds_storage
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,10 +41,6 @@ _DTYPES = {
 _NOTHING = struct.pack("<q", -1)  # the layout of None
 
 
-def _has_storage(tensor: Any) -> bool:
-    return not hasattr(tensor, "untyped_storage") or tensor.untyped_storage().nbytes() > 0
-
-
 def _address(tensor: Any) -> int:
     """The address of the first element.
 
@@ -50,9 +48,8 @@ def _address(tensor: Any) -> int:
         BufferError: the elements are not those in the memory of the tensor.
     """
     address = int(tensor.data_ptr())
-    # Without a storage, the address of a tensor of torch with an offset is not null.
-    if tensor.numel() and not (address and _has_storage(tensor)):
-        raise BufferError("the tensor has no memory")
+    if tensor.numel() and (not address or (hasattr(tensor, "untyped_storage") and exceeds_storage(tensor))):
+        raise BufferError("elements of the tensor have no memory")
     if hasattr(tensor, "is_conj") and (tensor.is_conj() or tensor.is_neg()):
         raise BufferError(
             "the tensor is a lazy conjugate or negation: call resolve_conj() or resolve_neg()"

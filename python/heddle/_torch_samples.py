@@ -54,6 +54,14 @@ def _samples(torch: Any) -> list[tuple[Any, int, bytes, int]]:
     add(zeros(2, 3, dtype=torch.float64), plain)
     add(zeros(2, 3, device="meta"), plain)
     add(zeros(2, 3).to_sparse(), plain)
+    # Elements are beyond the end of the storage.
+    for size in (20, 4, 0):
+        small = zeros(2, 3)
+        small.untyped_storage().resize_(size)
+        add(small, plain)
+    late = zeros(9)[3:]
+    late.untyped_storage().resize_(35)
+    add(late, zeros(6))
     # The elements are not those in memory, or are so for reading only.
     add(plain._neg_view(), plain)
     add(number.conj(), number)

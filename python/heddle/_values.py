@@ -37,7 +37,24 @@ def short(value: Any) -> str:
         text = f"an integer of {value.bit_length()} bits"
     except Exception:
         text = type(value).__name__
-    return short_text(text)
+    return short_text(" ".join(text.split()) if "\n" in text else text)
+
+
+def refusal(error: Exception) -> str:
+    """The exception of an object of the caller, for the message of ours."""
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    return f"{type(error).__name__}: {short_text(text)}" if text else type(error).__name__
+
+
+def has_axes(value: Any) -> bool:
+    """Whether a value is an array with at least one axis."""
+    try:
+        return len(getattr(value, "shape", ())) > 0
+    except Exception:  # any library's object may refuse
+        return False
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
@@ -47,7 +64,7 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 def whole(value: Any) -> int | None:
     """The value of an integer of any library; None for a bool, a float and other objects."""
-    if isinstance(value, bool) or getattr(value, "shape", ()) != ():
+    if isinstance(value, bool) or has_axes(value):
         return None
     try:
         return operator.index(value)
@@ -57,7 +74,7 @@ def whole(value: Any) -> int | None:
 
 def real(value: Any) -> float | None:
     """The value of a number of any library, or of a tensor without axes; None for a bool, text and other objects."""
-    if isinstance(value, (bool, str, bytes, bytearray)) or getattr(value, "shape", ()) != ():
+    if isinstance(value, (bool, str, bytes, bytearray)) or has_axes(value):
         return None
     try:
         return float(value)

@@ -11,13 +11,15 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import ctypes
+import operator
 import sys
 from typing import NamedTuple
 
 from . import dtypes
 from ._dlpack import read_capsule
-from ._values import short, whole
-from .errors import BadInput, Unavailable
+from ._torch_storage import exceeds_storage
+from ._values import refusal, short, short_text, whole
+from .errors import BadInput, Error, Unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -161,13 +163,22 @@ def view(array: Any, *, writable: bool = False, stream: int = 0) -> ArrayView:
             library before it. With PyTorch and ``__cuda_array_interface__``, the caller orders the streams.
 
     Raises:
-        BadInput: `array` is none of these; it is read-only although `writable` is set; or its element type, device or
-            layout is not supported.
+        BadInput: `array` is none of these, or refuses to describe its memory; it is read-only although `writable` is
+            set; or its element type, device or layout is not supported.
     """
-    if isinstance(array, ArrayView):
-        result = array
-    else:
-        result = _read(array, stream)
+    try:
+        if isinstance(array, ArrayView):
+            result = array
+        else:
+            result = _read(array, stream)
+            if not result.address and result.size:
+                raise BadInput(f"expected memory for all elements, found none of {result.size}")
+    except (Error, MemoryError):
+        raise
+    except Exception as error:  # any library's array may refuse
+        raise BadInput(
+            f"expected an array whose memory can be read, found {type(array).__name__}, which raises {refusal(error)}"
+        ) from error
     if writable and result.readonly:
         raise BadInput("expected an array that can be written, found a read-only one")
     return result
@@ -214,8 +225,14 @@ def _read_torch(torch: Any, array: Any) -> ArrayView:
         raise BadInput(f"expected a tensor in the memory of the CPU or of a CUDA GPU, found device {place}")
     try:
         address = array.data_ptr()
+        exceeds = exceeds_storage(array)
     except RuntimeError as error:
         raise BadInput(f"expected a tensor with memory of its own, found {type(array).__name__}: {error}") from None
+    if exceeds:
+        raise BadInput(
+            f"expected memory for all elements, found a storage of {array.untyped_storage().nbytes()} bytes, which is "
+            "too small, as after untyped_storage().resize_()"
+        )
     return ArrayView(
         address, dtypes.dtype_name(array.dtype), tuple(array.shape), tuple(array.stride()), device, False, array
     )
@@ -250,16 +267,19 @@ def _read_cuda_interface(array: Any) -> ArrayView:
     address, readonly = interface["data"]
     text = interface["typestr"]
     if text[0] == ">" or len(text) != 3:
-        raise BadInput(f"dtype: expected one of {', '.join(dtypes.NAMES)}, found '{text}'")
+        raise BadInput(f"dtype: expected one of {', '.join(dtypes.NAMES)}, found '{short_text(text)}'")
     name = dtypes.dtype_name(_numpy_name(text))
-    strides = interface.get("strides")
+    shape, strides = tuple(map(operator.index, interface["shape"])), interface.get("strides")
     if strides is not None:
-        strides = tuple(stride // dtypes.SIZES[name] for stride in strides)
+        size, apart = dtypes.SIZES[name], tuple(map(operator.index, strides))
+        if len(apart) != len(shape) or any(stride % size for stride in apart):
+            raise BadInput(f"expected a stride of whole elements for each axis, found strides of {apart} bytes for {name}")
+        strides = tuple(stride // size for stride in apart)
     ordinal = None
     if hasattr(array, "__dlpack_device__"):
         ordinal = int(array.__dlpack_device__()[1])
     device = Device("cuda", ordinal)
-    return ArrayView(int(address or 0), name, tuple(interface["shape"]), strides, device, bool(readonly), array)
+    return ArrayView(int(address or 0), name, shape, strides, device, bool(readonly), array)
 
 
 def _numpy_name(typestr: str) -> str:
@@ -330,8 +350,8 @@ def empty_like(array: Any, shape: Sequence[int] | None = None, dtype: str | None
         Unavailable: bf16 in NumPy without ml_dtypes; or see `library_of`.
     """
     source = view(array)
-    extents = source.shape if shape is None else tuple(shape)
     name = source.dtype if dtype is None else dtypes.dtype_name(dtype)
+    extents = source.shape if shape is None else _extents(shape, dtypes.SIZES[name])
     library = library_of(array)
     if library == "torch":
         torch = sys.modules["torch"]
@@ -352,6 +372,26 @@ def empty_like(array: Any, shape: Sequence[int] | None = None, dtype: str | None
     return numpy.empty(extents, dtypes.numpy_dtype(name))
 
 
+def _extents(shape: Any, element_bytes: int) -> tuple[int, ...]:
+    """The extents of a new array.
+
+    Raises:
+        BadInput: they are no integers of at least 0, too many, or too large.
+    """
+    try:
+        extents = tuple(map(operator.index, shape))
+    except Exception:  # any library's object may refuse
+        extents = (-1,)
+    if any(extent < 0 for extent in extents) or len(extents) > 64:
+        raise BadInput(f"shape: expected at most 64 integers of at least 0, found {short(shape)}")
+    size = element_bytes
+    for extent in extents:
+        size *= max(extent, 1)
+    if size >> 63:
+        raise BadInput(f"shape: expected an array of less than 2^63 bytes, found {short(shape)}")
+    return extents
+
+
 def fresh_view(array: Any) -> ArrayView:
     """A view for writing of an array that `empty_like` has just made (JAX calls its arrays read-only)."""
     return view(array)._replace(readonly=False)
@@ -368,11 +408,14 @@ def to_library(source: ArrayView, library: str) -> Any:
         BadInput: NumPy for an array on a GPU.
         Unavailable: bf16 in NumPy without ml_dtypes, or the library is not imported.
     """
+    if not isinstance(library, str):
+        raise BadInput(f"library: expected numpy, torch, cupy or jax, found {short(library)}")
+    source = view(source)
     if library == "numpy":
         return _to_numpy(source)
-    module = sys.modules.get(library)
+    module = sys.modules.get(library) if library in ("torch", "cupy", "jax") else None
     if module is None:
-        raise Unavailable(f"the library '{library}' is not imported")
+        raise Unavailable(f"the library '{short_text(library)}' is not imported")
     # The array interfaces have no bfloat16: 16-bit integers carry its bits.
     plain = source._replace(dtype="i16") if source.dtype == "bf16" else source
     if library == "torch":
@@ -421,10 +464,23 @@ def stream_handle(stream: Any) -> int:
     if stream is None:
         return 0
     handle = whole(stream)
-    if handle is not None:
-        if handle >> 64:
-            raise BadInput(f"stream: expected a handle from 0 to 2^64 - 1, found {short(stream)}")
-        return handle
+    refused = ""
+    if handle is None:
+        try:
+            handle = _handle_in(stream)
+        except MemoryError:
+            raise
+        except Exception as error:  # any library's stream may refuse
+            refused = f", which raises {refusal(error)}"
+    if handle is None:
+        raise BadInput(f"stream: expected a CUDA stream or its handle, found {type(stream).__name__}{refused}")
+    if handle >> 64:
+        raise BadInput(f"stream: expected a handle from 0 to 2^64 - 1, found {short(handle)}")
+    return handle
+
+
+def _handle_in(stream: Any) -> int | None:
+    """The handle in a stream object; None if the object is of another kind."""
     if isinstance(stream, ctypes.c_void_p):
         return stream.value or 0
     protocol = getattr(stream, "__cuda_stream__", None)
@@ -435,4 +491,4 @@ def stream_handle(stream: Any) -> int:
         handle = getattr(stream, name, None)
         if isinstance(handle, int):
             return handle
-    raise BadInput(f"stream: expected a CUDA stream or its handle, found {type(stream).__name__}")
+    return None

@@ -6,6 +6,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import contextlib
+
 from ._values import short_text
 from .errors import BadInput, Unavailable
 
@@ -41,24 +43,28 @@ def dtype_name(dtype: Any) -> str:
     """
     try:
         return _known[dtype]
-    except (KeyError, TypeError):
+    except Exception:  # an unknown type, or an object that cannot be hashed
         name = _find(dtype)
+    with contextlib.suppress(Exception):
         _known[dtype] = name
-        return name
+    return name
 
 
 def _find(dtype: Any) -> str:
-    text = str(dtype).removeprefix("torch.")
+    try:
+        spelled = str(dtype)
+    except Exception:  # any library's object may refuse
+        spelled = type(dtype).__name__
+    text = spelled.removeprefix("torch.")
     # NumPy takes None for float64.
-    if dtype is not None and not isinstance(dtype, str) and not str(dtype).startswith("torch."):
+    if dtype is not None and not isinstance(dtype, str) and not spelled.startswith("torch."):
         import numpy
 
         try:
             known = numpy.dtype(dtype)
-        except TypeError:
-            known = None
-        if known is not None:
             text = known.name if known.isnative else f"{known.name} in another byte order"
+        except Exception:  # no element type
+            pass
     if text not in _FROM_NUMPY:
         known_names = ", ".join(NAMES)
         raise BadInput(f"dtype: expected one of {known_names}, or its name in NumPy or PyTorch, found {short_text(text)}")

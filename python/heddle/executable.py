@@ -15,6 +15,7 @@ import weakref
 from typing import NamedTuple
 
 from . import _library
+from ._values import refusal
 from .dtypes import NAMES
 from .errors import BadInput
 
@@ -45,11 +46,15 @@ class BufferInfo(NamedTuple):
 
 def program_text(program: str | os.PathLike[str]) -> str:
     """A program as the C interface takes it."""
+    refused = ""
     if isinstance(program, os.PathLike):
-        return os.fspath(program)
+        try:
+            return os.fspath(program)
+        except Exception as error:  # the caller's object may refuse
+            refused = f", which raises {refusal(error)}"
     if not isinstance(program, str):
-        remedy = ""
-        if callable(getattr(program, "compile", None)) and callable(getattr(program, "mlir", None)):
+        remedy = refused
+        if hasattr(type(program), "compile") and hasattr(type(program), "mlir"):
             remedy = ": call its method compile"
         elif callable(program) and not isinstance(program, type):
             remedy = ": for a rule, heddle.rule(function).compile()"

@@ -14,7 +14,7 @@ import weakref
 from array import array as packed
 
 from . import _cuda, _library, arrays, dtypes
-from ._values import counted, integer, listed, number, short, short_text, whole
+from ._values import counted, integer, listed, number, refusal, short, short_text, whole
 from .errors import BadInput, Error
 
 TYPE_CHECKING = False
@@ -192,7 +192,9 @@ class Graph:
             if isinstance(mask, str):
                 raise TypeError
             flags = b"" if mask is None else bytes(mask) if isinstance(mask, bytes) else bytes(map(bool, mask))
-        except (TypeError, ValueError):  # an array of several elements has no truth value
+        except MemoryError:
+            raise
+        except Exception:  # such as an array of several elements, which has no truth value
             raise BadInput(f"'{name}': expected a sequence of booleans, found {short(mask)}") from None
         with self._lock:
             self._check(
@@ -215,10 +217,7 @@ class Graph:
         """
         if type(stream) is not int or stream >> 64:
             stream = arrays.stream_handle(stream)
-        try:
-            encoded = self._names.get(name) or self._encoded(name)
-        except TypeError:
-            encoded = self._encoded(name)
+        encoded = self._encoded(name)
         with self._lock:
             try:
                 status = self._set_scalar(self._handle, encoded, value, stream)
@@ -362,18 +361,14 @@ class Graph:
             raise BadInput("the graph is closed") if not self._handle else _library.error_of(status)
 
     def _encoded(self, name: str) -> bytes:
-        try:
-            return self._names.get(name) or _library.encode(name, "name")
-        except TypeError:  # a name that cannot be hashed
-            return _library.encode(name, "name")
+        known = self._names.get(name) if isinstance(name, str) else None  # other objects may have no hash
+        return known or _library.encode(name, "name")
 
     def _info(self, name: str, role: str, infos: dict[str, BufferInfo]) -> BufferInfo:
-        try:
-            return infos[name]
-        except (KeyError, TypeError):
-            raise BadInput(
-                f"{role} '{short_text(name)}': the program has no such {role}; it has {listed(infos)}"
-            ) from None
+        found = infos.get(name) if isinstance(name, str) else None  # other objects may have no hash
+        if found is None:
+            raise BadInput(f"{role} '{short_text(name)}': the program has no such {role}; it has {listed(infos)}")
+        return found
 
     def _view(self, array: Any, where: str, writable: bool) -> arrays.ArrayView:
         try:
@@ -389,10 +384,8 @@ class Graph:
 
     def _bind_arrays(self, info: BufferInfo, role: str, members: Sequence[Any], *, writable: bool) -> None:
         name = info.name
-        if isinstance(members, (str, bytes)) or not hasattr(members, "__iter__"):
-            raise BadInput(f"{role} '{name}': expected a sequence of arrays, found {type(members).__name__}")
-        views, strides = [], []
-        for member, array in enumerate(members):
+        given, views, strides = _listed(members, f"{role} '{name}'"), [], []
+        for member, array in enumerate(given):
             where = f"{role} '{name}', member {member}"
             seen = self._view(array, where, writable)
             if seen.dtype != info.dtype:
@@ -411,7 +404,24 @@ class Graph:
         binding = ListBinding(self, name, [seen.shape for seen in views], strides=strides if any(strides) else None)
         binding.bind([seen.address for seen in views])
         # The callers' arrays, and what keeps their memory alive.
-        self._owners[name] = [(array, seen.owner) for array, seen in zip(members, views)]
+        self._owners[name] = [(array, seen.owner) for array, seen in zip(given, views)]
+
+
+def _listed(members: Any, where: str) -> list[Any]:
+    """The members of a list, which may come from an iterator.
+
+    Raises:
+        BadInput: `members` is no sequence, or refuses to be read.
+    """
+    refused = ""
+    try:
+        if not isinstance(members, (str, bytes)) and hasattr(members, "__iter__"):
+            return list(members)
+    except MemoryError:
+        raise
+    except Exception as error:  # such as a tensor without axes
+        refused = f", which raises {refusal(error)}"
+    raise BadInput(f"{where}: expected a sequence of arrays, found {type(members).__name__}{refused}")
 
 
 class ListBinding:
@@ -454,7 +464,7 @@ class ListBinding:
         strides: Sequence[int] | None = None,
     ) -> None:
         lib = _library.library()
-        info = graph.executable.arguments.get(name)
+        info = graph.executable.arguments.get(name) if isinstance(name, str) else None
         self._function = lib.heddle_bind_list_strided
         if info is None:
             info = graph._info(name, "result", graph.executable.results)
@@ -474,7 +484,9 @@ class ListBinding:
             self._ranks = (ctypes.c_int * count)(*ranks)
             self._extents = (ctypes.c_int64 * len(flat))(*flat)
             self._strides = None if steps is None else (ctypes.c_int64 * count)(*steps)
-        except (TypeError, OverflowError):
+        except MemoryError:
+            raise
+        except Exception:  # the caller's objects may refuse
             raise BadInput(
                 f"'{name}': expected one sequence of integers below 2^63 and one stride for each member, found shapes "
                 f"{short(shapes)} and strides {short(strides)}"
@@ -498,7 +510,9 @@ class ListBinding:
             try:
                 # Unlike ctypes, array.array refuses an integer that has too many bits.
                 self.addresses[:] = packed("Q", iter(addresses))  # type: ignore[call-overload]
-            except (TypeError, ValueError, OverflowError):
+            except MemoryError:
+                raise
+            except Exception:  # the caller's objects may refuse
                 raise BadInput(
                     f"'{self._name}': expected {counted(self._count, 'address', 'addresses')}, one integer below 2^64 "
                     f"for each member, found {short(addresses)}"

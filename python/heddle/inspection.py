@@ -121,7 +121,9 @@ def explain(
     if shapes is not None:
         try:
             listed = _json.dumps([[operator.index(extent) for extent in shape] for shape in shapes]).encode()
-        except (TypeError, ValueError):
+        except MemoryError:
+            raise
+        except Exception:  # the caller's objects may refuse
             raise BadInput(
                 f"shapes: expected a sequence of integers for each member, found {short(shapes)}"
             ) from None

@@ -288,17 +288,27 @@ static int isTrue(PyObject *object, const char *method) {
   return found;
 }
 
-/* Whether the storage of a tensor of torch has no bytes. The address of a
- * tensor with an offset is not null then. */
-static int lacksStorage(PyObject *object) {
-  PyObject *storage = PyObject_CallMethod(object, "untyped_storage", NULL);
-  PyObject *bytes =
-      storage ? PyObject_CallMethod(storage, "nbytes", NULL) : NULL;
-  int found = bytes && PyObject_IsTrue(bytes) == 0;
-  PyErr_Clear();
-  Py_XDECREF(bytes);
-  Py_XDECREF(storage);
+/* The result of a method without arguments as an integer, or -1 with an
+ * exception. */
+static int64_t integerOf(PyObject *object, const char *method) {
+  PyObject *result = object ? PyObject_CallMethod(object, method, NULL) : NULL;
+  int64_t found = result ? PyLong_AsLongLong(result) : -1;
+  Py_XDECREF(result);
   return found;
+}
+
+/* Whether elements of a tensor of torch are beyond the end of its storage. The
+ * address of a tensor with an offset is not null without a storage. */
+static int exceedsStorage(PyObject *object, const DLTensor *tensor) {
+  PyObject *storage = PyObject_CallMethod(object, "untyped_storage", NULL);
+  int64_t bytes = integerOf(storage, "nbytes");
+  int64_t end = integerOf(object, "storage_offset");
+  int known = bytes >= 0 && end >= 0;
+  PyErr_Clear();
+  Py_XDECREF(storage);
+  for (int32_t d = 0; tensor->strides && d < tensor->ndim; ++d)
+    end += (tensor->shape[d] - 1) * tensor->strides[d];
+  return known && (end + 1) * (tensor->bits / 8) > bytes;
 }
 
 /* Describes a tensor. Returns 0 with an exception if its elements are not those
@@ -307,8 +317,8 @@ static int describe(const Reader *reader, PyObject *object, DLTensor *tensor) {
   if (reader->dlpack->describe(object, tensor))
     return 0;
   if (!isEmpty(tensor) &&
-      (!tensor->data || (reader->hasLazy && lacksStorage(object)))) {
-    PyErr_SetString(PyExc_BufferError, "the tensor has no memory");
+      (!tensor->data || (reader->hasLazy && exceedsStorage(object, tensor)))) {
+    PyErr_SetString(PyExc_BufferError, "elements of the tensor have no memory");
     return 0;
   }
   int lazy = reader->hasLazy ? isTrue(object, "is_conj") : 0;

@@ -21,7 +21,7 @@ typedef _Bool (*GetBit)(TorchHandle tensor);
 
 struct Torch {
   GetPointer dataPointer;
-  GetInt64 rank, storageSize;
+  GetInt64 rank, storageSize, storageOffset;
   GetArray sizes, strides;
   GetInt32 dtype, deviceType, deviceIndex, layout;
   /* The elements of a lazy conjugate or negation differ from the memory. */
@@ -83,6 +83,19 @@ static int hasType(const Torch *torch, TorchHandle tensor, int64_t device,
          (elementTypes[number] | 1 << 16) == (type & 0xffffffff);
 }
 
+/* Whether all elements of a tensor are in its storage. The address of a tensor
+ * with an offset is not null without a storage. */
+static int isInStorage(const Torch *torch, TorchHandle tensor, int64_t rank,
+                       const int64_t *sizes, const int64_t *strides,
+                       int64_t elementBytes) {
+  int64_t bytes, end;
+  if (torch->storageSize(tensor, &bytes) || torch->storageOffset(tensor, &end))
+    return 0;
+  for (int64_t d = 0; d < rank; ++d)
+    end += (sizes[d] - 1) * strides[d];
+  return (end + 1) * elementBytes <= bytes;
+}
+
 int torchFits(const Torch *torch, TorchHandle tensor, int64_t device,
               int64_t type, const int64_t *extents, int64_t *address) {
   int64_t rank, *sizes, *strides;
@@ -99,9 +112,9 @@ int torchFits(const Torch *torch, TorchHandle tensor, int64_t device,
         (sizes[d] > 1 && !isEmpty ? strides[d] : 0) != extents[rank + d])
       return 0;
   int isComplex = (type & 0xff) == 5;
-  /* Without a storage, the address of a tensor with an offset is not null. */
-  int64_t bytes = 0;
-  if (!isEmpty && (torch->storageSize(tensor, &bytes) || !bytes))
+  int64_t elementBytes = (type >> 8 & 0xff) / 8;
+  if (!isEmpty &&
+      !isInStorage(torch, tensor, rank, sizes, strides, elementBytes))
     return 0;
   if (torch->dataPointer(tensor, &data) || (!data && !isEmpty) ||
       torch->isNegative(tensor) || (isComplex && torch->isConjugate(tensor)))
@@ -136,6 +149,8 @@ static int findFunctions(Torch *torch) {
   *(void **)&torch->dataPointer = dlsym(tensors, "aoti_torch_get_data_ptr");
   *(void **)&torch->rank = dlsym(tensors, "aoti_torch_get_dim");
   *(void **)&torch->storageSize = dlsym(tensors, "aoti_torch_get_storage_size");
+  *(void **)&torch->storageOffset =
+      dlsym(tensors, "aoti_torch_get_storage_offset");
   *(void **)&torch->sizes = dlsym(tensors, "aoti_torch_get_sizes");
   *(void **)&torch->strides = dlsym(tensors, "aoti_torch_get_strides");
   *(void **)&torch->dtype = dlsym(tensors, "aoti_torch_get_dtype");
@@ -149,9 +164,10 @@ static int findFunctions(Torch *torch) {
   *(void **)&torch->gradient = dlsym(core, "_ZNK3c1010TensorImpl4gradEv");
   torch->undefined = dlsym(core, "_ZN3c1019UndefinedTensorImpl10_singletonE");
   return torch->dataPointer && torch->rank && torch->storageSize &&
-         torch->sizes && torch->strides && torch->dtype && torch->deviceType &&
-         torch->deviceIndex && torch->layout && torch->isConjugate &&
-         torch->isNegative && torch->gradient && torch->undefined;
+         torch->storageOffset && torch->sizes && torch->strides &&
+         torch->dtype && torch->deviceType && torch->deviceIndex &&
+         torch->layout && torch->isConjugate && torch->isNegative &&
+         torch->gradient && torch->undefined;
 }
 
 /* Whether the functions that read lazy operations do so. */
@@ -194,13 +210,14 @@ static Py_ssize_t findPlace(PyObject *sample) {
  * elements do, before and after it has the gradient `other`. */
 static int isRight(const Torch *torch, PyObject *sample, PyObject *other) {
   TorchHandle tensor = torchHandle(torch, sample);
-  int64_t rank, bytes, *sizes, *strides;
+  int64_t rank, bytes, offset, *sizes, *strides;
   void *data;
   if (!tensor || (int64_t)(uintptr_t)*tensor != integer(sample, "_cdata") ||
       torch->rank(tensor, &rank) || rank != 2 || torch->sizes(tensor, &sizes) ||
       sizes[0] != 2 || sizes[1] != 3 || torch->strides(tensor, &strides) ||
       strides[0] != 3 || strides[1] != 1 ||
       torch->storageSize(tensor, &bytes) || bytes != 24 ||
+      torch->storageOffset(tensor, &offset) || offset ||
       torch->dataPointer(tensor, &data) ||
       (int64_t)(uintptr_t)data != call(sample, "data_ptr"))
     return 0;

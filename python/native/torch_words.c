@@ -34,10 +34,10 @@ enum {
  * facts that follow from the strides. */
 static const int64_t kTypeBits = 0xffffffffff;
 
-/* A storage (c10::StorageImpl): the word of its address, and the byte that says
- * whether torch must do something before anyone may write, such as copy shared
- * memory. */
-enum { kData = 2, kCheck = 59 };
+/* A storage (c10::StorageImpl): the words of its address and of its size in
+ * bytes, and the byte that says whether torch must do something before anyone
+ * may write, such as copy shared memory. */
+enum { kData = 2, kSize = 6, kCheck = 59 };
 
 /* Tensors whose words kType and kKeys are these have this device and element
  * type, and their elements are those in memory. */
@@ -87,21 +87,25 @@ INLINE const int64_t *storageOf(const Words *words, const int64_t *tensor) {
   return storage[kData] && !((const char *)storage)[kCheck] ? storage : NULL;
 }
 
-/* Whether a tensor has the rank, the extents and the strides of a layout, and
- * elements. */
-static int hasExtents(const int64_t *rankWord, int64_t rank,
-                      const int64_t *extents) {
+/* The number of elements in memory from the first one of a tensor to the last;
+ * 0 if the tensor has other extents or strides than a layout, or no elements.
+ */
+static uint64_t reachOf(const int64_t *rankWord, int64_t rank,
+                        const int64_t *extents) {
   int64_t differences = rankWord[kElements] ? 0 : 1;
+  uint64_t reach = 1;
   for (int64_t d = 0; d < rank; ++d) {
     int64_t extent = rankWord[kExtents + d];
     int64_t stride = extent > 1 ? rankWord[kStrides + d] : 0;
     differences |= (extent ^ extents[d]) | (stride ^ extents[rank + d]);
+    reach += (uint64_t)(extent - 1) * (uint64_t)stride;
   }
-  return !differences;
+  return differences ? 0 : reach;
 }
 
 /* The address of a tensor; 0 if it cannot be read, does not have the layout at
- * `layout`, which has at most `bytes` bytes, or has no elements. */
+ * `layout`, which has at most `bytes` bytes, has no elements, or has some
+ * beyond the end of its storage. */
 INLINE int64_t addressOf(const Words *words, const int64_t *tensor,
                          const char *layout, Py_ssize_t bytes,
                          const Kind **likely) {
@@ -111,8 +115,11 @@ INLINE int64_t addressOf(const Words *words, const int64_t *tensor,
   int64_t rank = *rankWord;
   if (!kind || rank > kMaxRank || bytes < 16 + 16 * rank ||
       kind->device != wordAt(layout) ||
-      (kind->element | rank << 32) != wordAt(layout + 8) ||
-      !hasExtents(rankWord, rank, extentsIn(layout)))
+      (kind->element | rank << 32) != wordAt(layout + 8))
+    return 0;
+  uint64_t reach = reachOf(rankWord, rank, extentsIn(layout));
+  uint64_t end = (uint64_t)kind->bytes * ((uint64_t)rankWord[kOffset] + reach);
+  if (!reach || (int64_t)end > storage[kSize])
     return 0;
   *likely = kind;
   return storage[kData] + kind->bytes * rankWord[kOffset];

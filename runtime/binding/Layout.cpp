@@ -112,6 +112,7 @@ Error Layout::Resolver::sizeTables() {
             memberCount == 1 ? columns : std::min(view.narrowest, columns);
         view.widest = std::max(view.widest, columns);
         view.longest = std::max(view.longest, count);
+        view.extents.push_back({count, columns});
       }
     }
     view.memberCount = static_cast<int>(memberCount);

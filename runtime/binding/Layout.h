@@ -19,6 +19,7 @@
 
 #include "runtime/binding/Binding.h"
 #include "runtime/binding/Tables.h"
+#include "runtime/plan/PanelClass.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -69,6 +70,7 @@ struct TableView {
   int64_t columnTotal = 0;           ///< columns over all tiles (rank 2)
   int64_t narrowest = 0, widest = 0; ///< columns of an active member (rank 2)
   int64_t longest = 0;               ///< rows of an active member (rank 2)
+  std::vector<PanelExtents> extents; ///< of the active members (rank 2)
   /// Bytes of the element operands, each buffer once, active members only.
   int64_t elementBytes = 0;
 };

@@ -33,8 +33,9 @@ struct DeviceTable {
   int memberCount;
   int blocksPerTile = 1;
   int unused = 0; // explicit padding: arguments are compared byte for byte
+  const void *chosen = nullptr;
 };
-static_assert(sizeof(DeviceTable) == 40, "a kernel reads this layout");
+static_assert(sizeof(DeviceTable) == 48, "a kernel reads this layout");
 
 /// The offsets of the fields of a descriptor. Member and tile descriptors have
 /// the same size. Their fields after the operands are:

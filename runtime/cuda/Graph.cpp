@@ -112,7 +112,10 @@ Error Graph::issue(std::vector<Step> &list, CUstream stream) {
         !launch.cooperative && !launchOf(list[index - 1]).cooperative;
     if (Error error = launchKernel(launch, stream, overlaps))
       return error;
-    count(statistics().launches);
+    for (Launch &further : step.further)
+      if (Error error = launchKernel(further, stream))
+        return error;
+    count(statistics().launches, 1 + step.further.size());
     count(statistics().programmatic_edges, overlaps);
   }
   count(statistics().captured_replays);

@@ -23,6 +23,8 @@ namespace heddle::runtime {
 static void flatten(std::vector<Step> &steps, std::vector<Launch *> &out) {
   for (Step &step : steps) {
     out.push_back(&step.launch);
+    for (Launch &launch : step.further)
+      out.push_back(&launch);
     if (!step.loop)
       continue;
     flatten(step.body, out);
@@ -76,20 +78,21 @@ Error Graph::addEdge(CUgraph graph, CUgraphNode from, CUgraphNode to) {
   return Error::success();
 }
 
-/// Adds the steps. Returns, for each step, the node on which later steps
-/// depend.
+/// Adds the steps. Returns the nodes that end a step.
 Expected<std::vector<CUgraphNode>> Graph::addSteps(CUgraph graph,
                                                    std::vector<Step> &list,
                                                    ArrayRef<PlanEdge> edges,
                                                    std::vector<Node> &nodes) {
   const Driver &driver = device->driver();
-  std::vector<CUgraphNode> last;
+  // For each step, the nodes on which later steps depend.
+  std::vector<SmallVector<CUgraphNode, 1>> last;
   for (auto [index, step] : enumerate(list)) {
     SmallVector<CUgraphNode> dependencies;
     for (const PlanEdge &edge : edges)
-      if (edge.to == static_cast<int>(index) && edge.from != step.overlaps &&
-          !is_contained(dependencies, last[edge.from]))
-        dependencies.push_back(last[edge.from]);
+      if (edge.to == static_cast<int>(index) && edge.from != step.overlaps)
+        for (CUgraphNode node : last[edge.from])
+          if (!is_contained(dependencies, node))
+            dependencies.push_back(node);
     CUgraphConditionalHandle condition = 0;
     if (step.loop)
       HEDDLE_DRIVER_CALL(driver, cuGraphConditionalHandleCreate, &condition,
@@ -99,12 +102,18 @@ Expected<std::vector<CUgraphNode>> Graph::addSteps(CUgraph graph,
     if (!kernel)
       return kernel.takeError();
     if (step.overlaps >= 0)
-      if (Error error = addEdge(graph, last[step.overlaps], *kernel))
+      if (Error error = addEdge(graph, last[step.overlaps].front(), *kernel))
         return std::move(error);
-    if (!step.loop) {
-      last.push_back(*kernel);
-      continue;
+    last.push_back({*kernel});
+    for (Launch &launch : step.further) {
+      Expected<CUgraphNode> added =
+          addKernel(graph, launch, dependencies, /*condition=*/0, nodes);
+      if (!added)
+        return added.takeError();
+      last.back().push_back(*added);
     }
+    if (!step.loop)
+      continue;
     CUgraphNodeParams parameters = {};
     parameters.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
     parameters.conditional.handle = condition;
@@ -130,9 +139,12 @@ Expected<std::vector<CUgraphNode>> Graph::addSteps(CUgraph graph,
         addKernel(body, step.next, *ends, condition, nodes);
     if (!next)
       return next.takeError();
-    last.push_back(conditional);
+    last.back() = {conditional};
   }
-  return last;
+  std::vector<CUgraphNode> ends;
+  for (ArrayRef<CUgraphNode> nodes : last)
+    append_range(ends, nodes);
+  return ends;
 }
 
 Graph::Instance Graph::index(std::vector<Step> steps) const {
@@ -176,6 +188,11 @@ static bool sameShape(ArrayRef<Step> a, ArrayRef<Step> b) {
            const auto &[x, y] = pair;
            return x.loop == y.loop && x.overlaps == y.overlaps &&
                   x.launch.cooperative == y.launch.cooperative &&
+                  std::equal(x.further.begin(), x.further.end(),
+                             y.further.begin(), y.further.end(),
+                             [](const Launch &a, const Launch &b) {
+                               return a.cooperative == b.cooperative;
+                             }) &&
                   sameShape(x.body, y.body);
          });
 }

@@ -37,7 +37,7 @@ Expected<std::vector<Step>> StepBuilder::buildIn(const PlanGraph &graph,
   for (const PlanNode &node : graph.nodes) {
     const Choice choice = choices[nextChoice++];
     Step &step = steps.emplace_back();
-    if (!choice.panel && node.kind == NodeKind::While &&
+    if (choice.panels.empty() && node.kind == NodeKind::While &&
         choice.replayed->graphForm) {
       if (Error error = loop(node, choice, addresses, step))
         return std::move(error);
@@ -46,12 +46,16 @@ Expected<std::vector<Step>> StepBuilder::buildIn(const PlanGraph &graph,
     Expected<Launch> launch =
         node.kind == NodeKind::Copy || node.kind == NodeKind::Fill
             ? copyOrFill(node, choice, addresses)
-        : choice.panel ? panel(node, *choice.panel, addresses)
-                       : kernel(node, *choice.replayed, choice.grid, addresses,
-                                /*replayed=*/true);
+        : !choice.panels.empty()
+            ? panel(node, choice.panels.front(), addresses)
+            : kernel(node, *choice.replayed, choice.grid, addresses,
+                     /*replayed=*/true);
     if (!launch)
       return launch.takeError();
     step.launch = std::move(*launch);
+    for (const PanelChoice &other :
+         ArrayRef(choice.panels).drop_front(!choice.panels.empty()))
+      step.further.push_back(panel(node, other, addresses));
     if (choice.captured && choice.captured != choice.replayed) {
       Expected<Launch> captured =
           kernel(node, *choice.captured, choice.capturedGrid, addresses,

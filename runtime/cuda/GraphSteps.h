@@ -28,6 +28,9 @@ struct Step {
   /// 0. Its first argument is the condition's handle.
   Launch launch;
   Launch next; ///< for a loop: the kernel that ends an iteration
+  /// More launches of a panel loop, for members of other size classes. They may
+  /// run at the same time as `launch`.
+  std::vector<Launch> further;
   std::vector<Step> body;
   std::vector<PlanEdge> edges; ///< of the body
   /// The step before whose end this step may start (a programmatic edge); -1:
@@ -71,14 +74,21 @@ public:
   const std::vector<bool> &readsSlot() const { return slotReads; }
 
 private:
-  /// The panel form of a loop, in the size class of the bound extents.
+  /// The launch of a panel loop for the members of a size class.
   struct PanelChoice {
-    PlanVariant variant;
-    CUfunction function;
-    unsigned grid;
+    CUfunction function = nullptr;
+    unsigned grid = 1, block = 1;
+    int sharedBytes = 0;
+    bool cooperative = false;
+    int memberCount = 0;
+    /// The indices of the members, in spanDescriptors(); none if they are all
+    /// members.
+    std::optional<size_t> membersOffset;
   };
+  using PanelChoices = llvm::SmallVector<PanelChoice>;
   struct Choice {
-    std::optional<PanelChoice> panel;
+    /// The launches of a panel loop; empty for other forms.
+    PanelChoices panels;
     const PlanVariant *replayed = nullptr; ///< null: no kernel (copy, fill)
     /// For a capture by the caller. Null for a loop without a cooperative
     /// variant, and for the body of a loop.
@@ -89,14 +99,18 @@ private:
     int64_t chunks = 0;
   };
 
-  /// The size class of a panel loop for the bound extents; nothing if the loop
-  /// has no panel form, or none for these extents on this device.
-  std::optional<PanelClass> sizeClassOf(const PlanNode &node) const;
+  /// The size classes of a panel loop for the bound extents; nothing if the
+  /// loop has no panel form, or none for these extents on this device.
+  std::optional<std::vector<PanelMembers>>
+  sizeClassesOf(const PlanNode &node) const;
   llvm::Error compile();
   llvm::Error chooseIn(const PlanGraph &graph, bool inLoop);
   llvm::Error chooseVariants(const PlanNode &node, Choice &choice, bool inLoop);
-  /// The panel form of a loop, or nothing if it cannot run on this device.
-  llvm::Expected<std::optional<PanelChoice>> choosePanel(const PlanNode &node);
+  /// The launches of a panel loop; none if it cannot run on this device.
+  llvm::Expected<PanelChoices> choosePanels(const PlanNode &node);
+  /// The launch for the members of one size class, or nothing.
+  llvm::Expected<std::optional<PanelChoice>>
+  choosePanel(const PlanNode &node, const PanelMembers &part);
   /// Whether the conditions of a variant hold for a replay, or for a capture.
   bool holds(const PlanNode &node, const PlanVariant &variant,
              bool forCapture) const;
@@ -115,8 +129,8 @@ private:
   llvm::Expected<Launch> kernel(const PlanNode &node,
                                 const PlanVariant &variant, unsigned grid,
                                 const Addresses &addresses, bool replayed);
-  llvm::Expected<Launch> panel(const PlanNode &node, const PanelChoice &choice,
-                               const Addresses &addresses);
+  Launch panel(const PlanNode &node, const PanelChoice &choice,
+               const Addresses &addresses);
   void addArguments(llvm::ArrayRef<PlanArgument> arguments, bool byValue,
                     const Addresses &addresses, bool replayed, Launch &launch);
   llvm::Error loop(const PlanNode &node, const Choice &choice,

@@ -31,8 +31,9 @@ Error StepBuilder::compile() {
   for (const PlanNode &node : plan.graph.nodes) {
     if (!node.panel)
       continue;
-    if (auto panels = sizeClassOf(node))
-      classes.push_back(*panels);
+    if (auto parts = sizeClassesOf(node))
+      for (const PanelMembers &part : *parts)
+        classes.push_back(part.shape);
     else
       otherForms.push_back(&node);
   }
@@ -47,15 +48,15 @@ Error StepBuilder::chooseIn(const PlanGraph &graph, bool inLoop) {
     if (node.kind == NodeKind::Copy || node.kind == NodeKind::Fill) {
       addSpans(node, choice);
     } else if (node.kind == NodeKind::While && !inLoop && node.panel) {
-      auto panel = choosePanel(node);
-      if (!panel)
-        return panel.takeError();
-      choice.panel = std::move(*panel);
+      auto panels = choosePanels(node);
+      if (!panels)
+        return panels.takeError();
+      choice.panels = std::move(*panels);
     }
-    if (node.kind == NodeKind::While && node.panel && !choice.panel)
+    if (node.kind == NodeKind::While && node.panel && choice.panels.empty())
       if (Error error = kernels.compileFor({}, &node))
         return error;
-    if (!choice.panel &&
+    if (choice.panels.empty() &&
         (node.kind == NodeKind::Kernel || node.kind == NodeKind::While))
       if (Error error = chooseVariants(node, choice, inLoop))
         return error;

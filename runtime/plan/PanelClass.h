@@ -7,7 +7,8 @@
 // groups, items per thread, row stages, blocks of a cluster, and whether one
 // cluster processes a member alone. A class follows from extents and from
 // the architecture, but not from the number of multiprocessors, because the
-// bits of the results depend on the class.
+// bits of the results depend on the class. The members of a list may have
+// different classes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,13 +18,20 @@
 #include "codegen/device/panel_constants.h"
 #include "runtime/plan/Plan.h"
 
+#include "llvm/ADT/ArrayRef.h"
+
 namespace heddle::runtime {
 
 /// A size class.
 struct PanelClass {
   int threads = 512, groups = 1, itemsPerThread = 1, stages = 2, cluster = 1;
-  /// The number of blocks of a cluster per member, or 0.
+  /// The number of blocks of a cluster per member, or 0. A cluster may have one
+  /// block.
   int clusterPerMember = 0;
+  /// With a cluster per member: the most rows of a block, and the most columns.
+  int memberRows = 64, memberColumns = 64;
+  /// The number of blocks that should fit on a multiprocessor.
+  int blocks = 1;
   /// The number of rows that a thread group processes at a time.
   int rows = 1;
   /// Whether the members differ in width by more than the last item of a
@@ -48,12 +56,24 @@ struct PanelClass {
 /// has no bulk copies.
 int64_t panelBytesOf(llvm::StringRef arch);
 
-/// The class for members with `narrowest` to `widest` columns and at most
-/// `longest` rows, for blocks with `sharedBytes` bytes of shared memory;
-/// nothing if the members fit no class.
-std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
-                                        int64_t narrowest, int64_t widest,
-                                        int64_t longest, int64_t sharedBytes);
+/// The rows and columns of a member.
+struct PanelExtents {
+  int64_t rows = 0, columns = 0;
+};
+
+/// Members of one size class: their positions in the list.
+struct PanelMembers {
+  PanelClass shape;
+  std::vector<int> members;
+};
+
+/// The classes of a list's members, for blocks with `sharedBytes` bytes of
+/// shared memory; nothing if some members fit no class. Members that one
+/// cluster can process alone have a class that depends on their own extents;
+/// more precisely, the constants that affect bits do. All others share a class.
+std::optional<std::vector<PanelMembers>>
+panelClassesFor(const PlanPanel &panel, llvm::ArrayRef<PanelExtents> members,
+                int64_t sharedBytes);
 
 } // namespace heddle::runtime
 

@@ -6,12 +6,15 @@ in a CUDA graph. Also measures TorchGW and OTT-JAX if they are installed. Merges
 report.
 
     peers_sinkhorn_torch.py [--heddle PATH] [--quick] [--shapes FILE] [--problems "5001x6001 f32,..."] [--seconds N]
+                            [--lists | --sizes A,B] [--dtype A,B]
                             [--json FILE] [--markdown FILE] [--heddle-json FILE] [--no-torch]
 
 --problems selects the problems of the peers; heddle measures all. --seconds limits the time of the peers; forms that
 are not measured by then are skipped. --heddle-json reads an earlier report instead of running heddle; the times are then
 not from one run. --markdown writes the tables; if the file has the lines <!-- sinkhorn measured --> and
-<!-- end of sinkhorn measured -->, only the text between them is replaced.
+<!-- end of sinkhorn measured -->, only the text between them is replaced. With --lists or --sizes, the problems are
+lists, each solved at once; peers solve lists of equal problems only, as one batch, and the lines are
+<!-- sinkhorn lists measured --> and <!-- end of sinkhorn lists measured -->.
 
 All times but OTT-JAX's are device times per solve: back-to-back solves of about 30 ms, at most 20, between two events;
 median of 5 samples after one warm-up. If the host is slower than the device, the time includes the idle time of the
@@ -32,11 +35,13 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from peers_torch import ROOT, conditions_line, require_torch, write_markdown  # noqa: E402
+from sizes import shapes_of  # noqa: E402
 from stopwatch import as_graph  # noqa: E402
 
 SAMPLES, EPS = 5, 0.05
 FORMS = ("torch_compile_graph", "torch_compile", "torch_eager", "torchgw", "ott_jax")
 BEGIN, END = "<!-- sinkhorn measured -->", "<!-- end of sinkhorn measured -->"
+LISTS_BEGIN, LISTS_END = "<!-- sinkhorn lists measured -->", "<!-- end of sinkhorn lists measured -->"
 
 
 class Skipped(Exception):
@@ -64,24 +69,40 @@ def time_solves(torch, solve):
 
 
 def iteration(torch):
+    """An iteration of one problem, or of a batch of problems in the first dimension."""
+
     def iterate(kernel, log_a, log_b, v):
-        u = log_a - torch.logsumexp(kernel + v, 1)
-        return u, log_b - torch.logsumexp(kernel + u[:, None], 0)
+        u = log_a - torch.logsumexp(kernel + v[..., None, :], -1)
+        return u, log_b - torch.logsumexp(kernel + u[..., None], -2)
 
     return iterate
 
 
+def name_of(row):
+    return row["problem"] if "problem" in row else f"{row['list']} {row['dtype']}"
+
+
+def extents_of(row):
+    """Rows and columns; of a list, the number of problems before them."""
+    if "problem" in row:
+        return row["rows"], row["columns"]
+    shapes = shapes_of(row["list"])
+    if any(shape != shapes[0] for shape in shapes):
+        raise Skipped("solves equal problems only")
+    return len(shapes), *shapes[0]
+
+
 class Torch:
-    """A problem on the device and its solvers."""
+    """A problem, or a batch of them, on the device and its solvers."""
 
     def __init__(self, torch, row, iterations):
         self.torch, self.iterations = torch, iterations
         dtype = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16, "f16": torch.float16}[row["dtype"]]
         compute = torch.float64 if dtype == torch.float64 else torch.float32
-        rows, columns = row["rows"], row["columns"]
-        self.kernel = torch.rand(rows, columns, device="cuda", dtype=dtype).mul_(-1 / EPS)
-        self.log_a = torch.full((rows,), -math.log(rows), device="cuda", dtype=compute)
-        self.log_b = torch.full((columns,), -math.log(columns), device="cuda", dtype=compute)
+        *batch, rows, columns = extents_of(row)
+        self.kernel = torch.rand(*batch, rows, columns, device="cuda", dtype=dtype).mul_(-1 / EPS)
+        self.log_a = torch.full((*batch, rows), -math.log(rows), device="cuda", dtype=compute)
+        self.log_b = torch.full((*batch, columns), -math.log(columns), device="cuda", dtype=compute)
 
     def loop(self, iterate):
         def solve():
@@ -99,6 +120,8 @@ class Torch:
         if form.startswith("torch_compile"):
             solve = self.loop(torch.compile(iteration(torch), dynamic=False))
             return as_graph(torch, solve) if form.endswith("_graph") else solve
+        if self.kernel.dim() != 2:
+            raise Skipped("solves one problem at a time")
         if self.kernel.dtype not in (torch.float32, torch.float64):
             raise Skipped("measured in f32 and f64 only")
         try:
@@ -125,12 +148,13 @@ def time_ott(row, iterations):
     solver = sinkhorn.Sinkhorn(threshold=-1.0, min_iterations=iterations, max_iterations=iterations,
                                inner_iterations=iterations, implicit_diff=None)
 
-    @jax.jit
-    def solve(costs):
+    def solve_one(costs):
         out = solver(linear_problem.LinearProblem(geometry.Geometry(cost_matrix=costs, epsilon=EPS)))
         return out.f, out.g
 
-    costs = jax.random.uniform(jax.random.PRNGKey(0), (row["rows"], row["columns"]))
+    extents = extents_of(row)
+    solve = jax.jit(solve_one if len(extents) == 2 else jax.vmap(solve_one))
+    costs = jax.random.uniform(jax.random.PRNGKey(0), extents)
     times = []
     for _ in range(SAMPLES + 1):
         begin = time.perf_counter()
@@ -145,8 +169,8 @@ def measure_peers(torch, report, problems, seconds, save):
     report["conditions"].update({"torch": torch.__version__, "torch_cuda": torch.version.cuda})
     deadline = time.monotonic() + seconds
     said = set()
-    for row in sorted(rows, key=lambda row: row["rows"] * row["columns"]):
-        if problems and row["problem"] not in problems:
+    for row in sorted(rows, key=lambda row: row["elements"] if "list" in row else row["rows"] * row["columns"]):
+        if problems and name_of(row) not in problems:
             continue
         problem = None
         for form in FORMS:
@@ -171,7 +195,7 @@ def measure_peers(torch, report, problems, seconds, save):
             gc.collect()
             torch.cuda.empty_cache()
         torch._dynamo.reset()  # the next problem needs other kernels
-        print(f"{row['problem']}: " + ", ".join(
+        print(f"{name_of(row)}: " + ", ".join(
             f"{form} {row[form + '_ms']:.2f} ms" for form in FORMS if form + "_ms" in row)
             + "".join(f", {form} failed: {row[form + '_error']}" for form in FORMS if form + "_error" in row),
             file=sys.stderr, flush=True)
@@ -185,8 +209,11 @@ def measure_heddle(arguments):
     command = [arguments.heddle, "bench", "sinkhorn"]
     if arguments.quick:
         command.append("--quick")
-    if arguments.shapes:
-        command += ["--shapes", arguments.shapes]
+    if arguments.lists:
+        command.append("--lists")
+    for option in ("shapes", "sizes", "dtype"):
+        if getattr(arguments, option):
+            command += [f"--{option}", getattr(arguments, option)]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "heddle.json")
         code = subprocess.run(command + [f"--json={path}"], stdout=sys.stderr).returncode
@@ -263,11 +290,38 @@ def tables(report):
     return "\n".join(lines) + "\n"
 
 
+def list_table(report):
+    """Returns a report of lists as Markdown: times in milliseconds with ratios to the floor."""
+    where, rows = report["conditions"], report["rows"]
+    columns = [column for column in COLUMNS if any(column[1] in row for row in rows)]
+    lines = [
+        conditions_line(where),
+        "",
+        f"**{where['iterations']} iterations of every problem**, milliseconds per solve of a list (times the floor)",
+        "",
+        "| list | problems | floor | " + " | ".join(title for title, _ in columns) + " | heddle / by hand | same bits |",
+        "|---|---|---|" + "---|" * (len(columns) + 2),
+    ]
+    for row in rows:
+        cells = [f"{row[key]:.3f} ({row[key] / row['floor_ms']:.2f}x)" if key in row else "" for _, key in columns]
+        over = f"{row['heddle_over_handwritten']:.3f}" if "heddle_over_handwritten" in row else ""
+        same = {True: "yes", False: "no"}.get(row.get("same_bits_every_replay"), "")
+        lines.append(f"| {name_of(row)} | {row['problems']} | {row['floor_ms']:.3f} | " + " | ".join(cells)
+                     + f" | {over} | {same} |")
+    failures = [f"* {name_of(row)}: {failure}" for row in rows for failure in row["failures"]]
+    if failures:
+        lines += ["", "Not measured:", "", *failures]
+    return "\n".join(lines) + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--heddle", default=os.environ.get("HEDDLE", str(ROOT / "build" / "bin" / "heddle")))
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--shapes")
+    parser.add_argument("--lists", action="store_true")
+    parser.add_argument("--sizes")
+    parser.add_argument("--dtype")
     parser.add_argument("--problems")
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--json")
@@ -284,7 +338,9 @@ def main():
     else:
         report = measure_heddle(arguments)
     problems = [name.strip() for name in (arguments.problems or "").split(",") if name.strip()]
-    known = [row["problem"] for row in report["rows"]]
+    known = [name_of(row) for row in report["rows"]]
+    are_lists = report.get("benchmark") == "sinkhorn lists"
+    table, marks = (list_table, (LISTS_BEGIN, LISTS_END)) if are_lists else (tables, (BEGIN, END))
     for name in problems:
         if name not in known:
             sys.exit(f"peers_sinkhorn_torch.py: there is no problem '{name}'; expected one of {', '.join(known)}")
@@ -297,13 +353,13 @@ def main():
         if arguments.json:
             pathlib.Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n")
         if arguments.markdown:
-            write_markdown(arguments.markdown, tables(report), BEGIN, END)
+            write_markdown(arguments.markdown, table(report), *marks)
 
     if not arguments.no_torch:
         measure_peers(torch, report, problems, arguments.seconds, save)
     save()
     if not arguments.json and not arguments.markdown:
-        print(tables(report))
+        print(table(report))
 
 
 if __name__ == "__main__":

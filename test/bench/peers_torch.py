@@ -4,12 +4,13 @@
 Measures torch.optim's AdamW, SGD with momentum and clip_grad_norm_ + AdamW over the same parameter shapes in three
 forms: foreach, fused, and fused in a CUDA graph. Merges the times into the rows of heddle's report.
 
-    peers_torch.py [--heddle PATH] [--shapes FILE] [--models A,B] [--optimizers A,B]
-                   [--json FILE] [--markdown FILE] [--heddle-json FILE] [--no-torch]
+    peers_torch.py [--heddle PATH] [--shapes FILE] [--models A,B | --sizes A,B] [--optimizers A,B] [--dtype A,B]
+                   [--zeros] [--json FILE] [--markdown FILE] [--heddle-json FILE] [--no-torch]
 
 --heddle-json reads an earlier report instead of running heddle; the times are then not from one run. --markdown writes
 the tables; if the file has the lines <!-- measured --> and <!-- end of measured -->, only the text between them is
-replaced.
+replaced. With --dtype or --zeros, it is one table of all element types, and the lines are <!-- types measured --> and
+<!-- end of types measured -->.
 
 All times are device times per step: 20 back-to-back steps between two events, median of 9 samples after one warm-up. If
 the host is slower than the device, the time includes the idle time of the device.
@@ -26,11 +27,13 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from sizes import shapes_of  # noqa: E402
 from stopwatch import as_graph, device_time  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FORMS = ("torch_foreach", "torch_fused", "torch_fused_graph")
 BEGIN, END = "<!-- measured -->", "<!-- end of measured -->"
+TYPES_BEGIN, TYPES_END = "<!-- types measured -->", "<!-- end of types measured -->"
 
 
 # --- torch ------------------------------------------------------------------------------------------------------------
@@ -57,20 +60,31 @@ def make_step(torch, optimizer, form, params):
     return as_graph(torch, step) if captured else step
 
 
-def measure_torch(rows, shapes):
+def element_type(torch, name):
+    """The type of the name; None if torch's optimizers have no such combination, as for "bf16/f32"."""
+    return {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16, "f16": torch.float16}.get(name)
+
+
+def measure_torch(rows, shapes, zeros=False):
     """Adds torch's times in microseconds to `rows`, or the error of a form that failed."""
     import torch
 
-    model, params = None, []
+    made, params = None, []
     for row in rows:
-        if row["model"] != model:
+        model, name = row["model"], row.get("dtype", "f32")
+        dtype = element_type(torch, name)
+        if dtype is None:
+            continue
+        if (model, name) != made:
             params.clear()
             gc.collect()
             torch.cuda.empty_cache()
-            model = row["model"]
-            for shape in shapes[model]:
-                param = (torch.randn(shape, device="cuda") * 0.02).requires_grad_(True)
-                param.grad = torch.randn_like(param) * 1e-3
+            made = model, name
+            # As in heddle's benchmark: small gradients vanish in second moments of f16.
+            deviation = 0 if zeros else 1 if name == "f16" else 1e-3
+            for shape in shapes[model] if model in shapes else shapes_of(model):
+                param = (torch.randn(shape, device="cuda", dtype=dtype) * 0.02).requires_grad_(True)
+                param.grad = torch.randn_like(param) * deviation
                 params.append(param)
         for form in FORMS:
             try:
@@ -79,7 +93,7 @@ def measure_torch(rows, shapes):
                 row[form + "_error"] = f"{type(error).__name__}: {error}"[:200]
             gc.collect()
             torch.cuda.empty_cache()
-        print(f"{row['optimizer']} on {model}: " + ", ".join(
+        print(f"{row['optimizer']} on {model} in {name}: " + ", ".join(
             f"{form[6:]} {row[form + '_us']:.1f} us" if form + "_us" in row else f"{form[6:]} failed" for form in FORMS),
             file=sys.stderr, flush=True)
     return {"torch": torch.__version__, "torch_cuda": torch.version.cuda}
@@ -90,9 +104,11 @@ def measure_torch(rows, shapes):
 
 def measure_heddle(arguments):
     command = [arguments.heddle, "bench", "optimizers"]
-    for option in ("shapes", "models", "optimizers"):
+    for option in ("shapes", "models", "sizes", "optimizers", "dtype"):
         if getattr(arguments, option):
             command += [f"--{option}", getattr(arguments, option)]
+    if arguments.zeros:
+        command.append("--zeros")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "heddle.json")
         if subprocess.run(command + [f"--json={path}"], stdout=sys.stderr).returncode:
@@ -142,7 +158,8 @@ def tables(report):
             cells = [f"{row[key]:.1f} ({row[key] / floor:.3f}x)" if key in row else "" for _, key in columns]
             lines.append(
                 f"| {row['model']} ({row['tensors']}, {parameters(row['parameters'])}) | {floor:.1f} | "
-                + " | ".join(cells) + f" | {row['heddle_us'] / row['handwritten_us']:.3f} |")
+                + " | ".join(cells) + (f" | {row['heddle_us'] / row['handwritten_us']:.3f} |"
+                                       if "handwritten_us" in row else " |  |"))
         lines.append("")
     lines += ["| program | compiled cold | warm |", "|---|---|---|"]
     lines += [f"| `{time['program']}` | {time['cold_ms']:.0f} ms | {time['warm_ms']:.1f} ms |" for time in report["compile"]]
@@ -154,6 +171,27 @@ def tables(report):
         + ", ".join(f"{change}: {rises[change]['compilations']} / {rises[change]['graph_instantiations']}"
                     for change in sorted(rises)) + ".",
     ]
+    return "\n".join(lines) + "\n"
+
+
+def type_table(report):
+    """Returns the report as one Markdown table of all element types, with times in microseconds."""
+    rows = report["rows"]
+    columns = [column for column in COLUMNS if any(column[1] in row for row in rows)]
+    zeros = ", zeros" if report["conditions"].get("gradients") == "zero" else ""
+    lines = [
+        conditions_line(report["conditions"]), "", "Microseconds per step (times the floor)", "",
+        "| program | model (tensors, parameters) | types | bytes per parameter | floor | "
+        + " | ".join(title for title, _ in columns) + " |",
+        "|---|---|---|" + "---|" * (len(columns) + 2),
+    ]
+    for row in rows:
+        floor = row["floor_us"]
+        cells = [f"{row[key]:.1f} ({row[key] / floor:.3f}x)" if key in row else "" for _, key in columns]
+        lines.append(
+            f"| {TITLES[row['optimizer']].removesuffix(', float32')} "
+            f"| {row['model']} ({row['tensors']}, {parameters(row['parameters'])}) | {row['dtype']}{zeros} "
+            f"| {row['bytes_per_parameter']} | {floor:.1f} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -192,7 +230,10 @@ def main():
     parser.add_argument("--heddle", default=os.environ.get("HEDDLE", str(ROOT / "build" / "bin" / "heddle")))
     parser.add_argument("--shapes")
     parser.add_argument("--models")
+    parser.add_argument("--sizes")
     parser.add_argument("--optimizers")
+    parser.add_argument("--dtype")
+    parser.add_argument("--zeros", action="store_true")
     parser.add_argument("--json")
     parser.add_argument("--markdown")
     parser.add_argument("--heddle-json")
@@ -212,7 +253,8 @@ def main():
             shapes = json.load(file)
         # Measure all optimizers of a model in sequence.
         report["rows"].sort(key=lambda row: row["parameters"])
-        report["conditions"].update(measure_torch(report["rows"], shapes))
+        zeros = report["conditions"].get("gradients") == "zero"
+        report["conditions"].update(measure_torch(report["rows"], shapes, zeros))
     for row in report["rows"]:
         for form in FORMS:
             if form + "_us" in row:
@@ -220,10 +262,12 @@ def main():
                 assert math.isfinite(row[form + "_ratio"])
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n")
+    by_type = arguments.dtype or arguments.zeros
+    text = type_table(report) if by_type else tables(report)
     if arguments.markdown:
-        write_markdown(arguments.markdown, tables(report))
+        write_markdown(arguments.markdown, text, *((TYPES_BEGIN, TYPES_END) if by_type else (BEGIN, END)))
     if not arguments.json and not arguments.markdown:
-        print(tables(report))
+        print(text)
 
 
 if __name__ == "__main__":

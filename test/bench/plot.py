@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""plot.py BENCH.json OUT.svg|OUT.png: plots time / floor by model, one subplot per optimizer, or by Sinkhorn problem.
+"""plot.py BENCH.json OUT.svg|OUT.png: plots time / floor by model, one subplot per optimizer, by Sinkhorn problem, or
+by matrix, one subplot per program.
 
-BENCH.json is the output of `heddle bench --json`, peers_torch.py or peers_sinkhorn_torch.py. Needs matplotlib
+BENCH.json is the output of `heddle bench --json` or of one of the peers' scripts in this folder. Needs matplotlib
 (`tools/dev setup --plots`).
 """
 
@@ -15,6 +16,8 @@ SERIES = (  # key of the time, label, colour, marker
     ("torch_fused_graph_us", "torch fused in a graph", "#c8553d", "s"),
     ("torch_fused_us", "torch fused", "#e09f3e", "^"),
     ("torch_foreach_us", "torch foreach", "#7d84b2", "v"),
+    ("torch_graph_us", "torch in a graph", "#c8553d", "s"),
+    ("torch_us", "torch", "#e09f3e", "^"),
 )
 SOLVES = (
     ("heddle_ms", "heddle", "#0b6e4f", "o"),
@@ -28,22 +31,32 @@ SOLVES = (
 TITLES = {"adamw": "AdamW", "sgd": "SGD with momentum", "clip_adamw": "clip + AdamW"}
 
 
+def lines_of(rows, series, floor):
+    """Returns [(label, colour, marker, ratios)]; a ratio without a time is None."""
+    return [(label, colour, marker, [row[key] / row[floor] if key in row else None for row in rows])
+            for key, label, colour, marker in series if any(key in row for row in rows)]
+
+
 def subplots_of(report):
-    """Returns [(title, models or problems, [(label, colour, marker, ratios)])]; a ratio without a time is None."""
-    if report.get("benchmark") == "sinkhorn":
-        rows = report["rows"]
-        lines = [(label, colour, marker, [row[key] / row["floor_ms"] if key in row else None for row in rows])
-                 for key, label, colour, marker in SOLVES if any(key in row for row in rows)]
-        return [(f"Sinkhorn, {report['conditions']['iterations']} iterations", [row["problem"] for row in rows], lines)]
+    """Returns [(title, models or problems, lines)], one for each optimizer or program and element type."""
+    rows = report["rows"]
+    if report.get("benchmark", "").startswith("sinkhorn"):
+        names = [row["problem"] if "problem" in row else f"{row['list']} {row['dtype']}" for row in rows]
+        title = f"Sinkhorn, {report['conditions']['iterations']} iterations"
+        return [(title, names, lines_of(rows, SOLVES, "floor_ms"))]
+    groups = {}
+    for row in rows:
+        title = row["program"] if "input" in row else TITLES[row["optimizer"]]
+        dtype = row.get("dtype", "f32")
+        groups.setdefault(title if dtype == "f32" else f"{title}, {dtype}", []).append(row)
     result = []
-    for optimizer, title in TITLES.items():
-        rows = sorted((row for row in report["rows"] if row["optimizer"] == optimizer), key=lambda row: row["parameters"])
-        if not rows:
-            continue
-        models = [f"{row['model']}\n{row['parameters'] / 1e6:.3g} M" for row in rows]
-        lines = [(label, colour, marker, [row[key] / row["floor_us"] if key in row else None for row in rows])
-                 for key, label, colour, marker in SERIES if any(key in row for row in rows)]
-        result.append((title, models, lines))
+    for title, rows in groups.items():
+        if "input" in rows[0]:
+            names = [row["input"] for row in rows]
+        else:
+            rows = sorted(rows, key=lambda row: row["parameters"])
+            names = [f"{row['model']}\n{row['parameters'] / 1e6:.3g} M" for row in rows]
+        result.append((title, names, lines_of(rows, SERIES, "floor_us")))
     return result
 
 

@@ -39,28 +39,30 @@ fused.program @tiles(%a: !f32, %b: !bf16, %c: !f64, %d: !i8, %t: !each) -> (!f32
 
 !f32 = !foreach.list<tensor<?xf32>>
 !bf16 = !foreach.list<tensor<?xbf16>>
+!f64 = !foreach.list<tensor<?xf64>>
 
-// With one operation for each two bytes, elements of 16 bits have four rounds;
-// operations on scalars do not count.
-// CHECK-LABEL: fused.program @dense
-// CHECK:         vector = [8, 8, 8], tile = [8192, 4096, 8192]
-fused.program @dense(%a: !bf16, %b: !f32, %s: tensor<f32>) -> (!bf16, !bf16, !bf16) {
-  %r:3 = fused.sweep (%a = %a as f32 : !bf16) -> !bf16 {
+// Elements of 16 bits have two rounds. Of elements with several sizes, a thread
+// loads at most 80 bytes, but one access of the largest type.
+// CHECK-LABEL: fused.program @mixed
+// CHECK:         vector = [8, 8, 4, 4], tile = [4096, 4096, 2048, 1024]
+fused.program @mixed(%a: !bf16, %b: !f32, %c: !f32, %d: !f64, %e: !bf16) -> (!bf16, !bf16, !bf16, !f32) {
+  %r:4 = fused.sweep (%a = %a as f32 : !bf16) -> !bf16 {
     %x = arith.mulf %a, %a : f32
-    %y = arith.addf %x, %a : f32
-    fused.yield %y : f32
-  } and (%a = %a as f32 : !bf16, %s = %s : tensor<f32>) -> !bf16 {
-    %x = arith.mulf %s, %s : f32
-    %y = arith.addf %x, %a : f32
-    fused.yield %y : f32
+    fused.yield %x : f32
   } and (%a = %a as f32 : !bf16, %b = %b : !f32) -> !bf16 {
     %x = arith.mulf %a, %b : f32
-    %y = arith.addf %x, %a : f32
-    %z = arith.addf %y, %b : f32
-    %w = arith.addf %z, %b : f32
-    fused.yield %w : f32
+    fused.yield %x : f32
+  } and (%a = %a as f32 : !bf16, %b = %b : !f32, %c = %c : !f32, %e = %e as f32 : !bf16) -> !bf16 {
+    %x = arith.mulf %a, %b : f32
+    %y = arith.mulf %x, %c : f32
+    %z = arith.mulf %y, %e : f32
+    fused.yield %z : f32
+  } and (%b = %b : !f32, %d = %d : !f64) -> !f32 {
+    %x = arith.truncf %d : f64 to f32
+    %y = arith.mulf %x, %b : f32
+    fused.yield %y : f32
   }
-  fused.yield %r#0, %r#1, %r#2 : !bf16, !bf16, !bf16
+  fused.yield %r#0, %r#1, %r#2, %r#3 : !bf16, !bf16, !bf16, !f32
 }
 
 // -----

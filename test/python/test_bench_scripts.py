@@ -22,7 +22,7 @@ def load(name):
 
 
 peers_torch, peers_sinkhorn, plot = load("peers_torch"), load("peers_sinkhorn_torch"), load("plot")
-stopwatch = load("stopwatch")
+stopwatch, sizes = load("stopwatch"), load("sizes")
 
 
 @pytest.fixture
@@ -60,6 +60,55 @@ def test_markdown_replaces_only_the_marked_part(tmp_path, report):
     assert page.read_text() == f"before\n{peers_torch.BEGIN}\nnew\n{peers_torch.END}\nafter\n"
     peers_torch.write_markdown(tmp_path / "other.md", "whole\n")
     assert (tmp_path / "other.md").read_text() == "whole\n"
+
+
+def test_types_are_rows_of_one_table(tmp_path, report):
+    for row, (dtype, size) in zip(report["rows"], (("bf16", 14), ("bf16/f32", 22), ("f64", 40))):
+        row.update(dtype=dtype, bytes_per_parameter=size)
+    text = peers_torch.type_table(report)
+    assert "| AdamW | small (3, 20.0 M) | bf16 | 14 | 20.0 | 22.0 (1.100x) |" in text
+    assert "| AdamW | large (3, 2.00 G) | bf16/f32 | 22 |" in text and "| SGD with momentum | small" in text
+    table = [line for line in text.splitlines() if line.startswith("|")]
+    assert len({line.count("|") for line in table}) == 1
+    report["conditions"]["gradients"] = "zero"
+    assert "| bf16, zeros |" in peers_torch.type_table(report)
+
+    known, page = tmp_path / "heddle.json", tmp_path / "page.md"
+    known.write_text(json.dumps(report))
+    page.write_text(f"{peers_torch.BEGIN}\nkept\n{peers_torch.END}\n{peers_torch.TYPES_BEGIN}\nstale\n{peers_torch.TYPES_END}\n")
+    command = [sys.executable, BENCH / "peers_torch.py", "--no-torch", "--heddle-json", known, "--markdown", page, "--zeros"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "kept" in page.read_text() and "stale" not in page.read_text() and "bf16/f32, zeros" in page.read_text()
+
+
+def test_a_model_without_a_handwritten_kernel_has_a_gap(report):
+    del report["rows"][2]["handwritten_us"]
+    for text in (peers_torch.tables(report), peers_torch.type_table({**report, "rows": [
+            {**row, "dtype": "f32"} for row in report["rows"]]})):
+        for block in text.split("\n\n"):
+            if block.startswith("| "):
+                assert len({line.count("|") for line in block.splitlines()}) == 1
+
+
+def test_torch_solves_a_batch_as_it_solves_each_problem():
+    torch = pytest.importorskip("torch")
+    kernel = torch.rand(3, 5, 4, dtype=torch.float64) / -peers_sinkhorn.EPS
+    log_a, log_b = torch.full((3, 5), 0.2).log().double(), torch.full((3, 4), 0.25).log().double()
+    iterate = peers_sinkhorn.iteration(torch)
+    u, v = iterate(kernel, log_a, log_b, torch.zeros_like(log_b))
+    for k in range(3):
+        for batch, one in zip((u, v), iterate(kernel[k], log_a[k], log_b[k], torch.zeros_like(log_b[k]))):
+            assert torch.allclose(batch[k], one, rtol=1e-14)
+    assert torch.allclose((u[..., None] + kernel + v[:, None, :]).exp().sum(-2), log_b.exp())
+
+
+def test_sizes():
+    assert sizes.shapes_of("4096x3") == [[4096, 3]]
+    assert sizes.shapes_of("2x5x7+1x3") == [[5, 7], [5, 7], [1, 3]]
+    uneven = sizes.shapes_of("256x17..401x2..3")
+    assert len(uneven) == 256 and {columns for _, columns in uneven} == {2, 3}
+    assert min(rows for rows, _ in uneven) < 40 and max(rows for rows, _ in uneven) in range(380, 402)
 
 
 @pytest.fixture
@@ -123,6 +172,20 @@ def test_panels_are_ordered_by_size_and_leave_gaps(report):
     assert torch[3] == [4.0, None]
 
 
+def test_every_type_program_and_list_has_a_place(report):
+    for row, dtype in zip(report["rows"], ("bf16", "bf16", "f32")):
+        row["dtype"] = dtype
+    assert [title for title, _, _ in plot.subplots_of(report)] == ["AdamW, bf16", "SGD with momentum"]
+    rows = [{"program": program, "input": "40x3", "dtype": "f32", "floor_us": 2.0, "heddle_us": 3.0, "torch_graph_us": 5.0}
+            for program in ("row_sums", "adafactor")]
+    panels = plot.subplots_of({"benchmark": "rows", "rows": rows})
+    assert [panel[:2] for panel in panels] == [("row_sums", ["40x3"]), ("adafactor", ["40x3"])]
+    assert [(label, ratios) for label, _, _, ratios in panels[0][2]] == [("heddle", [1.5]), ("torch in a graph", [2.5])]
+    lists = [{"list": "3x4x5", "dtype": "f64", "floor_ms": 2.0, "heddle_ms": 3.0}]
+    (_, names, lines), = plot.subplots_of({"benchmark": "sinkhorn lists", "conditions": {"iterations": 100}, "rows": lists})
+    assert names == ["3x4x5 f64"] and lines[0][3] == [1.5]
+
+
 def test_drawing(tmp_path, report):
     pytest.importorskip("matplotlib")
     plot.draw(report, str(tmp_path / "plot.svg"))
@@ -151,6 +214,25 @@ def test_the_pieces_of_a_step(tmp_path):
         for row in rows.values():
             pieces = sum(row[piece] for piece in ("groups", "read", "state", "bind", "replay"))
             assert 0 < row["best"] <= row["step"] and row["pieces"] / 4 < pieces < 4 * row["pieces"]
+
+
+def test_python_step_writes_its_tables_into_a_page(tmp_path):
+    times = {"wall_same": 40.0, "wall_new": 50.0, "host_same": 20.0, "host_new": 30.0, "replay": 39.0, "assign": 6.0,
+             "tensors": 272}
+    pieces = dict.fromkeys(("step", "best", "groups", "read", "state", "bind", "replay"), 1.0)
+    report = {"gpu": "a GPU", "cuda": "13.0", "torch": "2.11", "models": {"ghostnet_100": {"heddle": times}},
+              "pieces": {"580": {"same": pieces}},
+              "first": {"cold": {"first_step_ms": 400, "compilations": 1, "import_ms": 20}}}
+    page, source = tmp_path / "page.md", tmp_path / "report.json"
+    page.write_text("before\n<!-- python steps -->\nold\n<!-- end of python steps -->\nafter\n")
+    source.write_text(json.dumps(report))
+    command = [sys.executable, BENCH / "python_step.py", "--from-json", source]
+    assert "--from-json needs --markdown" in subprocess.run(command, text=True, capture_output=True).stderr
+    subprocess.run([*command, "--markdown", page], check=True)
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
+    assert "| ghostnet_100 (272) | 39.0 | 40.0 | 50.0 | 6.0 | 20.0 | 30.0 |" in text
+    assert "| empty cache | 400 | 1 | 20 |" in text
 
 
 def test_a_piece_does_not_count_the_pieces_in_it():

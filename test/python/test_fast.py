@@ -466,6 +466,8 @@ CHANGES_IN_PLACE = {
     "offset": lambda torch, tensor: tensor.set_(tensor.untyped_storage(), 1, tensor.shape, tensor.stride()),
     "lazy clone": lambda torch, tensor: setattr(tensor, "kept", torch._lazy_clone(tensor)),
     "freed": lambda torch, tensor: tensor.untyped_storage().resize_(0),
+    "shrunk": lambda torch, tensor: tensor.untyped_storage().resize_(4),
+    "shrunk by a byte": lambda torch, tensor: tensor.untyped_storage().resize_(79),
     "transposed": lambda torch, tensor: tensor.t_(),
     "resized": lambda torch, tensor: tensor.resize_(3, 4),
     "strided": lambda torch, tensor: tensor.as_strided_((4, 4), (1, 4)),

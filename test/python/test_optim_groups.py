@@ -499,3 +499,139 @@ def test_unknown_arguments(name):
     missing = rf"^{name.lower()}\(\) missing a required argument: '.*'; its arguments are params"
     with pytest.raises(TypeError, match=missing):
         function([], [])
+
+
+class Refusing:
+    """Raises an exception when it is tested, compared or converted."""
+
+    def _refuse(self, *arguments):
+        raise NotImplementedError("not today")
+
+    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __float__ = __len__ = __repr__ = _refuse
+    __hash__ = object.__hash__
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+@pytest.mark.parametrize("wrong", ["fast", None, Refusing(), object()])
+def test_values_that_are_no_numbers_are_named(name, wrong):
+    """When the optimizer is made, when a group is added, and in a step."""
+    def made(**settings):
+        param = torch.nn.Parameter(torch.ones(3))
+        param.grad = torch.ones(3)
+        return getattr(heddle.optim, name)([{"params": [param], **settings}])
+
+    numbers = {"lr", "weight_decay", *(["momentum"] if name == "SGD" else ["eps", "betas"])}
+    for key in numbers:
+        with pytest.raises((heddle.BadInput, TypeError), match=f"^{key}"):
+            made(**{key: wrong})
+        optimizer = made()
+        optimizer.step()
+        optimizer.param_groups[0][key] = wrong
+        param = optimizer.param_groups[0]["params"][0]
+        before = param.detach().clone()
+        with pytest.raises((heddle.BadInput, TypeError), match=f"^{key}|^beta1"):
+            optimizer.step()
+        assert torch.equal(param, before)
+
+
+@pytest.mark.parametrize("wrong", [Refusing(), numpy.ones(2)])
+def test_options_that_cannot_be_tested_are_named(wrong):
+    for name, option in (("SGD", "nesterov"), ("SGD", "maximize"), ("AdamW", "amsgrad")):
+        param = torch.nn.Parameter(torch.ones(3))
+        param.grad = torch.ones(3)
+        with pytest.raises(TypeError, match=f"^{option}: expected True or False"):
+            getattr(heddle.optim, name)([param], **{option: wrong})
+        optimizer = getattr(heddle.optim, name)([param])
+        optimizer.step()
+        optimizer.param_groups[0][option] = wrong
+        with pytest.raises(TypeError, match=f"^{option}: expected True or False"):
+            optimizer.step()
+
+
+def test_parameters_that_the_caller_replaced_by_something_else():
+    param = torch.nn.Parameter(torch.ones(3))
+    param.grad = torch.ones(3)
+    optimizer = heddle.optim.AdamW([param])
+    optimizer.step()
+    for wrong in ("ab", 5, [1.0], [None], [numpy.ones(3)], None):
+        optimizer.param_groups[0]["params"] = wrong
+        with pytest.raises(heddle.BadInput, match="^params: expected a list of tensors in group 0, found"):
+            optimizer.step()
+    optimizer.param_groups[0]["params"] = [param]
+    optimizer.step()
+
+
+def test_options_of_a_rule_are_plain_values():
+    @heddle.rule
+    def descend(p, g, *, lr=0.1, mode="plain", limit=None):
+        return p - lr * (heddle.sign(g) if mode == "sign" else g if limit is None else heddle.minimum(g, limit))
+
+    def made(**settings):
+        param = torch.nn.Parameter(torch.ones(3))
+        param.grad = torch.ones(3)
+        return descend([param], **settings)
+
+    for wrong in (numpy.ones(2), ["sign"], {}, Refusing(), torch.ones(3)):
+        for name in ("mode", "limit"):
+            with pytest.raises(heddle.BadInput, match=f"descend: expected .* for the option '{name}'"):
+                made(**{name: wrong})
+            optimizer = made()
+            optimizer.step()
+            optimizer.param_groups[0][name] = wrong
+            with pytest.raises(TypeError, match=f"^{name}: expected a bool, a string, a number or None, found"):
+                optimizer.step()
+
+
+def test_parameters_and_state_of_strange_kinds():
+    param = torch.nn.Parameter(torch.ones(3))
+    param.grad = torch.ones(3)
+    optimizer = heddle.optim.Adam([param])
+    optimizer.step()
+    quantized = torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8)
+    nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(1)])
+    for key in ("exp_avg", "step"):
+        kept = optimizer.state[param][key]
+        for wrong, kind in ((quantized, "quantized"), (nested, "nested")):
+            optimizer.state[param][key] = wrong
+            with pytest.raises(heddle.BadInput, match=f"state '{key}' of parameter 0 of group 0: .* found a {kind} one"):
+                optimizer.step()
+        optimizer.state[param][key] = kept
+    param.data = torch._efficientzerotensor((3,))
+    with pytest.raises(heddle.BadInput, match="parameter 0 of group 0: expected elements in memory"):
+        optimizer.step()
+
+
+def test_functions_refuse_what_is_no_list():
+    from heddle.optim.functional import sgd
+
+    rest = dict(momentum=0, dampening=0, lr=0.1, weight_decay=0, nesterov=False, maximize=False)
+    for wrong in (numpy.ones(2), torch.ones(2), "ab", None, Refusing()):
+        with pytest.raises(TypeError, match="^sgd: params: expected a list of tensors, found"):
+            sgd(wrong, [torch.ones(2)], [None], **rest)
+    with pytest.raises(heddle.BadInput, match=r"^sgd: params\[0\]: expected a dense tensor"):
+        sgd([torch.ones(2, 2).to_sparse_csr()], [torch.ones(2, 2)], [None], **rest)
+
+
+def test_groups_and_state_that_the_caller_damaged():
+    def damaged(change):
+        param = torch.nn.Parameter(torch.ones(3))
+        param.grad = torch.ones(3)
+        optimizer = heddle.optim.AdamW([param])
+        optimizer.step()
+        change(optimizer, param)
+        before = param.detach().clone()
+        with pytest.raises(heddle.BadInput) as caught:
+            optimizer.step()
+        assert torch.equal(param, before)
+        return str(caught.value)
+
+    for change, message in (
+        (lambda each, param: each.param_groups[0].pop("lr"), "param_groups[0]: expected an entry 'lr', found none beside"),
+        (lambda each, param: each.param_groups[0].pop("params"), "param_groups[0]: expected an entry 'params'"),
+        (lambda each, param: each.param_groups.append({}), "param_groups[1]: expected an entry 'params', found none"),
+        (lambda each, param: each.param_groups.append(None), "param_groups: expected a list of dictionaries, found"),
+        (lambda each, param: setattr(each, "param_groups", None), "param_groups: expected a list of dictionaries"),
+        (lambda each, param: setattr(each, "state", None), "state: expected a dictionary, found NoneType"),
+        (lambda each, param: each.state.update({param: [1]}), "state: expected a dictionary for each parameter, found list"),
+    ):
+        assert damaged(change).startswith(message)

@@ -73,13 +73,16 @@ def changed(array, index, value):
     ((M, A, B, 1), {"compute": "f16"}, "^compute: expected 'f64', 'f32' or None, found 'f16'"),
     ((M, A, B, 1), {"outputs": "plan"}, "^outputs: expected some of 'plan', 'cost'"),
     ((M, A, B, 1), {"outputs": ("plans",)}, "^outputs: expected some of 'plan', 'cost'"),
-    ((M, A, B, 1), {"history": -1}, "^history: expected a number of iterations, found -1"),
+    ((M, A, B, 1), {"history": -1}, "^history: expected a number of iterations from 0 to .*, found -1"),
     # Mistakes in values: the cpu target reports them at once.
-    ((M, changed(A, 1, -1), B, 1), {}, "^a: expected finite weights that are not negative"),
-    ((M, changed(A, 1, numpy.nan), B, 1), {}, "^a: expected finite weights"),
-    ((M, A, changed(B, 1, numpy.inf), 1), {}, "^b: expected finite weights"),
-    ((M, 2 * A, B, 1), {}, "^a and b: expected equal sums"),
-    ((M, 0 * A, B, 1), {"normalize": True}, "^a and b: expected equal sums"),
+    ((M, changed(A, 1, -1), B, 1), {}, "^a: expected finite weights that are not negative, found -1 at 1$"),
+    ((M, changed(A, 1, numpy.nan), B, 1), {}, "^a: expected finite weights .*, found nan at 1$"),
+    ((M, A, changed(B, 1, numpy.inf), 1), {}, "^b: expected finite weights .*, found inf at 1$"),
+    ((M, 2 * A, B, 1), {}, r"^a and b: expected equal sums .*, found (2\.0|1\.9999999\d*) and (1\.0|0\.9999999\d*)$"),
+    ((M, 0 * A, B, 1), {"normalize": True}, "^a and b: expected equal sums .*, found 0.0 and "),
+    ((M, numpy.log(2 * A), numpy.log(B), 1), {"weights": "log"}, r"^a and b: .*, found (2\.0|1\.99)\d* and (1\.0|0\.99)"),
+    ((M.astype("f4"), 3 * A, None, 1), {}, r"^a and b: expected equal sums .*, found (3\.0|2\.99)\d* and (1\.0|0\.99)"),
+    (([M, M], [A, 2 * A], B, 1), {}, r"^problem 1: a and b: .*, found (2\.0|1\.99)\d* and (1\.0|0\.99)"),
     ((changed(M, (1, 2), numpy.nan), A, B, 1), {}, "^M: expected costs that are not NaN or -inf"),
     ((changed(M, (1, 2), -numpy.inf), A, B, 1), {}, "^M: expected costs that are not NaN or -inf"),
     ((M, A, B, 1), {"potentials_init": (changed(A, 1, numpy.nan), B)}, "^M: expected costs .* and initial potentials"),
@@ -112,6 +115,20 @@ def test_arguments_that_solve_names_otherwise():
         expected = rf"solve\(\) has no argument '{name}'; did you mean '\w+'\? Its arguments are M, a"
         with pytest.raises(TypeError, match=expected):
             heddle.ot.solve(M, A, B, 1, **{name: 1})
+
+
+@pytest.mark.parametrize("as_lists", [False, True])
+def test_arguments_in_the_order_of_pot(as_lists):
+    """POT's older functions have the order a, b, M, reg."""
+    a, b, costs = (array.tolist() if as_lists else array for array in (A, B, M))
+    order = "the order is M, a, b, not a, b, M as in ot.sinkhorn of POT$"
+    for function in (heddle.ot.sinkhorn, heddle.ot.solve):
+        with pytest.raises(heddle.BadInput if function is heddle.ot.solve else TypeError, match=order):
+            function(a, b, costs, 1.0)
+    with pytest.raises(heddle.BadInput, match=order):
+        heddle.ot.sinkhorn(a, b, costs, eps=1.0)
+    with pytest.raises(TypeError, match=r"takes M, a, b by position and all others by name, found 4 arguments by position$"):
+        heddle.ot.sinkhorn(costs, a, b, 1.0)
 
 
 def test_functions_that_do_not_exist():

@@ -99,4 +99,5 @@ def test_jax_arrays():
     near(result.plan, expected)
     batch = heddle.ot.solve([jax.numpy.asarray(M), jax.numpy.asarray(M[:5].copy())], reg=0.2, tol=1e-9)
     assert batch.plan[1].shape == (5, 9) and isinstance(batch.plan[0], jax.Array)
-    near(heddle.ot.solve(jax.numpy.asarray(M), a, None, 0.2, potentials_init=result.potentials).plan, expected)
+    M, a = jax.numpy.asarray(M), jax.numpy.asarray(a)
+    near(heddle.ot.solve(M, a, None, 0.2, potentials_init=result.potentials).plan, expected)

@@ -232,6 +232,23 @@ EXPRESSIONS = {
     "heddle.sum(g, over='all')": "expected over='tensor' or over='list', found over='all'",
     "heddle.sum(1.0)": "heddle.sum: expected a value of a rule, found 1.0",
     "heddle.any(g)": "expected a condition",
+    "heddle.sqrt()": r"heddle.sqrt: expected the arguments \(x\), found another call: missing .*'x'",
+    "heddle.sqrt(p, g)": r"heddle.sqrt: expected the arguments \(x\), found another call: too many",
+    "heddle.sqrt(y=p)": r"heddle.sqrt: expected the arguments \(x\), found another call",
+    "heddle.where(p > 0, g)": r"heddle.where: expected the arguments \(condition, a, b\), .*missing .*'b'",
+    "heddle.where(p > 0, None, g)": "heddle.where: expected a number or a value of a rule, found None",
+    "heddle.maximum(p)": r"heddle.maximum: expected the arguments \(a, b\), .*missing .*'b'",
+    "heddle.maximum(p, None)": "heddle.maximum: expected a number or a value of a rule, found None",
+    "heddle.pow(p, 'a')": "heddle.pow: expected a number or a value of a rule, found 'a'",
+    "heddle.fma(p, g)": r"heddle.fma: expected the arguments \(a, b, c\), .*missing .*'c'",
+    "heddle.norm(g, axis=0)": r"heddle.norm: expected the arguments \(x, over\), found another call: .*'axis'",
+    "heddle.step(p)": r"heddle.step: expected the arguments \(\), found another call: too many",
+    "heddle.hyper(1.0, least=0)": "heddle.hyper is the default of a parameter",
+    "p(1)": "a value of a rule is a number of one element, found another use: 'Value' object is not callable",
+    "f'{p:.2f}'": "a number of one element, found another use: .*__format__",
+    "pow(p, 2, 3)": "a number of one element, found another use|is not supported",
+    "[*map(p, [1])]": "a number of one element, found another use",
+    "'%d' % p": "whole numbers|int|another use",
     "heddle.sum(g > 0)": "expected a number, found a condition",
     "heddle.element(True)": "heddle.element: expected a number",
     "p > g": "expected a number as the new value of 'p', found a condition of each element",
@@ -313,6 +330,7 @@ def scaled(p, g, *, lr=0.1, betas=(0.9, 0.99), mode="plain", limit=None):
     ({"betas": 0.9}, "expected a tuple of 2 finite numbers for the hyperparameter 'betas', found 0.9"),
     ({"betas": (1, 2, 3)}, "expected a tuple of 2"),
     ({"mode": ["plain"]}, "for the option 'mode', found an object of type list"),
+    ({"limit": float("nan")}, "for the option 'limit', found nan"),
     ({"momentum": 1},
      "there is no argument 'momentum'. The arguments are dtype, state, groups, lr, betas, mode, limit"),
     ({"dtype": "i32"}, "dtype: expected one or several of f64, f32, f16, bf16"),
@@ -373,3 +391,68 @@ def test_nothing_is_kept_of_a_run_with_a_mistake():
         heddle.step()
     fails[0] = False
     assert "%step: " in rule.mlir()
+
+
+def test_a_decorator_with_parentheses():
+    with pytest.raises(heddle.BadInput) as caught:
+        @heddle.rule()  # parentheses
+        def descend(p, g, *, lr=0.1):
+            return p - lr * g
+
+    assert isinstance(caught.value, TypeError)
+    assert str(caught.value).startswith(f"{HERE}:{line_of('parentheses')}: heddle.rule: expected the arguments (function)")
+    assert str(caught.value).endswith("stands without parentheses: '@heddle.rule'")
+
+
+def test_exceptions_of_the_users_own_calls_stay_theirs():
+    def scale(x):
+        return x
+
+    def rule(p, g):
+        return p - scale(g, 2)
+
+    with pytest.raises(TypeError, match=r"scale\(\) takes 1 positional argument") as caught:
+        heddle.rule(rule).mlir()
+    assert not isinstance(caught.value, heddle.BadInput)
+
+
+# --- ranges of hyperparameters ----------------------------------------------------------------------------------------
+
+
+@heddle.rule
+def ranged(p, g, m, *, lr=heddle.hyper(0.1, least=0), betas=heddle.hyper((0.9, 0.99), least=0, below=1),
+           eps=heddle.hyper(1e-8, above=0, most=1)):
+    return p - lr * g / (m + eps), betas[0] * m + betas[1] * g
+
+
+@pytest.mark.parametrize("settings, message", [
+    ({"lr": -0.1}, "ranged: expected lr of at least 0, found -0.1"),
+    ({"betas": (0.9, 1.0)}, r"ranged: expected betas of at least 0 and below 1, found \(0.9, 1.0\)"),
+    ({"betas": (-0.5, 0.5)}, "ranged: expected betas of at least 0 and below 1"),
+    ({"eps": 0}, "ranged: expected eps of at most 1 and above 0, found 0"),
+    ({"eps": 1.5}, "ranged: expected eps of at most 1 and above 0, found 1.5"),
+    ({"lr": float("nan")}, "expected a finite number"),
+])
+def test_values_out_of_range(settings, message):
+    with pytest.raises(heddle.BadInput, match=message):
+        ranged.mlir(**settings)
+
+
+def test_values_in_range():
+    text = ranged.mlir(lr=0, betas=(0, 0.5), eps=1)
+    assert text.count("foreach.default") == 4 and ranged.mlir() != text
+    assert ranged.function(1.0, 2.0, 3.0) == (pytest.approx(1 - 0.1 * 2 / (3 + 1e-8)), pytest.approx(0.9 * 3 + 0.99 * 2))
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: heddle.hyper(-1.0, least=0), "expected a default of at least 0, found -1.0"),
+    (lambda: heddle.hyper((0.9, 1.0), below=1), r"expected a default of below 1, found \(0.9, 1.0\)"),
+    (lambda: heddle.hyper(0.1), "expected at least one of least, most, above and below, found none"),
+    (lambda: heddle.hyper("a", least=0), "expected a finite number or a tuple of them, found 'a'"),
+    (lambda: heddle.hyper(0.1, least="a"), "expected a number for least, found 'a'"),
+    (lambda: heddle.hyper(0.1, most=float("nan")), "expected a number for most, found nan"),
+    (lambda: heddle.hyper(0.1, 0), r"expected the arguments \(default, least, most, above, below\), .*too many"),
+])
+def test_wrong_ranges(make, message):
+    with pytest.raises(heddle.BadInput, match=rf"{re.escape(str(HERE))}:\d+: heddle.hyper: {message}"):
+        make()

@@ -199,7 +199,7 @@ def test_sharded_parameters_have_no_norms():
         param.placements = placements
         for each, fails in ((rule, refused), (lion, False)):
             problem = make_spec(each).check({"params": [param], **make_spec(each).defaults})
-            assert ("not sharded" in problem) if fails else problem is None
+            assert ("not sharded" in problem and "heddle.optim.chain(" in problem) if fails else problem is None
 
 
 def test_the_initial_state():
@@ -392,3 +392,59 @@ def test_arguments():
             make([param]).add_param_group({"params": [torch.nn.Parameter(torch.ones(2))], name: found})
     for good in (1, numpy.float32(0.5), torch.tensor(0.5), torch.tensor([0.5])):
         lion([param], lr=good)
+
+
+def test_loaded_state_without_an_entry():
+    """The state of another rule. Nothing starts at 0 unnoticed."""
+    def stepped(rule, **settings):
+        param = torch.nn.Parameter(torch.ones(3))
+        param.grad = torch.ones(3)
+        optimizer = rule([("weight", param)], **settings)
+        optimizer.step()
+        return optimizer, param
+
+    theirs, _ = stepped(adamw)
+    for missing in ("exp_avg", "exp_avg_sq", "step"):
+        ours, param = stepped(adamw)
+        loaded = theirs.state_dict()
+        del loaded["state"][0][missing]
+        ours.load_state_dict(loaded)
+        before = param.detach().clone()
+        with pytest.raises(heddle.BadInput, match=f"state '{missing}' of parameter 'weight': expected .*, found none beside"):
+            ours.step()
+        assert torch.equal(param, before)
+    ours, _ = stepped(lion)
+    loaded = theirs.state_dict()
+    loaded["param_groups"] = ours.state_dict()["param_groups"]
+    ours.load_state_dict(loaded)
+    with pytest.warns(UserWarning, match="state of parameter 'weight': expected 'm', found only .*'exp_avg'.* 1 parameter "):
+        ours.step()
+
+
+@heddle.rule
+def ranged(p, g, *, lr=heddle.hyper(0.1, least=0), betas=heddle.hyper((0.9, 0.99), least=0, below=1)):
+    return p - lr * betas[0] * g
+
+
+def test_ranges_of_groups():
+    param = torch.nn.Parameter(torch.ones(3))
+    for settings, message in (({"lr": -1}, "ranged: expected lr of at least 0, found -1"),
+                              ({"lr": torch.tensor(-1.0)}, "ranged: expected lr of at least 0"),
+                              ({"betas": (0.9, 1.0)}, "ranged: expected betas of at least 0 and below 1")):
+        for make in (lambda: ranged([param], **settings), lambda: ranged([{"params": [param], **settings}])):
+            with pytest.raises(ValueError, match=message):
+                make()
+    optimizer = ranged([param], lr=0, betas=(0, 0.5))
+    with pytest.raises(ValueError, match="ranged: expected betas"):
+        optimizer.add_param_group({"params": [torch.nn.Parameter(torch.ones(2))], "betas": (0.9, 2)})
+    assert len(optimizer.param_groups) == 1
+    optimizer.param_groups[0]["lr"] = -1.0  # as in PyTorch, not checked
+    param.grad = torch.ones(3)
+    optimizer.step()
+
+
+def test_calls_with_wrong_arguments():
+    param = torch.nn.Parameter(torch.ones(3))
+    for call in (lambda: ranged(), lambda: ranged([param], 1), lambda: ranged([param], speed=2)):
+        with pytest.raises(TypeError, match=r"^ranged\(\) .*; its arguments are params, lr, betas$"):
+            call()

@@ -12,7 +12,10 @@
 #include "OutputFile.h"
 #include "Support.h"
 #include "bench/BenchFiles.h"
+#include "bench/Choices.h"
 #include "bench/Report.h"
+#include "bench/RowReport.h"
+#include "bench/SinkhornListReport.h"
 #include "bench/SinkhornReport.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -25,104 +28,123 @@ namespace heddle::cli {
 
 static const OptionSpec options[] = {
     {"--shapes", "FILE",
-     "optimizers: models, {\"MODEL\": [[dim, ...], ...]}\n"
+     "optimizers, rows: models, {\"MODEL\": [[dim, ...], ...]}\n"
      "(default: a built-in copy of examples/shapes/models.json)\n"
      "sinkhorn: problems, {\"DTYPE\": [[rows, columns], ...]}\n"
      "(default: a built-in copy of examples/shapes/transport.json)"},
     {"--models", "A,B,...",
-     "optimizers: models to measure (default: all models of the file)"},
+     "optimizers, rows: models to measure (default: all models of the file)"},
+    {"--sizes", "A,B,...",
+     "lists of matrices to measure, instead of the models or problems of a\n"
+     "file; each is [MEMBERSx]ROWSxCOLUMNS, or several of these joined by\n"
+     "'+'; 17..401 in place of a number makes the members uneven"},
+    {"--dtype", "A,B,...",
+     "element types to measure: f32 (default), f64, bf16, f16\n"
+     "optimizers: also PARAMETERS/STATE, such as bf16/f32\n"
+     "sinkhorn: with --sizes or --lists"},
     {"--optimizers", "A,B,...",
      "optimizers: any of adamw, sgd, clip_adamw (default: all)"},
+    {"--zeros", "",
+     "optimizers: gradients of 0, as of embeddings that a batch does not use"},
+    {"--programs", "A,B,...",
+     "rows: any of row_softmax, row_sums, column_sums, adafactor\n"
+     "(default: all)"},
+    {"--lists", "",
+     "sinkhorn: measure lists of small problems, each list in one solve"},
     {"--quick", "", "sinkhorn: measure two small problems only"},
     {"--json", "[FILE]", "write JSON to FILE or to standard output"}};
 
 static std::string details() {
-  return R"(Both benchmarks need a GPU. They compare heddle with hand-written kernels (test/bench/handwritten, compiled
+  return R"(All benchmarks need a GPU. They compare heddle with hand-written kernels (test/bench/handwritten, compiled
 by NVRTC) and with the floor: the time to move the necessary bytes at the copy bandwidth measured in the run.
 
   optimizers  AdamW, SGD with momentum, and clipping by the global norm with AdamW, over the parameters of real
-              models. Takes two minutes.
+              models. Takes three minutes.
+  rows        Softmax of rows, sums of rows and of columns, over matrices with rows of 1 to 10^6 elements; and the
+              optimizer Adafactor over the parameters of real models. With --sizes, --shapes or --models, each
+              program is measured over the lists that these name.
   sinkhorn    100 iterations of the program 'sinkhorn' over dense matrices; the floor is one read of the matrix
               per iteration. Also measures a solve that stops at its tolerance, the transport plan, and cold
-              compilation. Takes one minute. The file of --json is updated after each problem.
+              compilation. Takes one minute. The file of --json is updated after each problem. With --lists or
+              --sizes, each solve has a list of problems, and only its time is measured.
 
 examples:
   heddle bench optimizers --models resnet50,bert-large --optimizers adamw
-  heddle bench optimizers --json=optimizers.json
+  heddle bench optimizers --models whisper-small --dtype bf16,f16,bf16/f32,f64
+  heddle bench optimizers --sizes 100000x1x64 --json=optimizers.json
+  heddle bench rows --programs row_softmax --sizes 1000000x3,100000x64,4096x4096
   heddle bench sinkhorn --quick
+  heddle bench sinkhorn --sizes 1024x100x100,255x100x100+3001x2003 --dtype f32,bf16
 
 )" + describeEnvironment();
 }
 
 const CommandSpec benchCommand = {
-    "bench", "optimizers|sinkhorn",
+    "bench", "optimizers|rows|sinkhorn",
     "Measure heddle, hand-written kernels and the floor side by side.", options,
     details};
 
-/// Reads a comma-separated list of names, all of which must be in `known`.
-static Expected<std::vector<StringRef>> readNames(const Arguments &arguments,
-                                                  StringRef option,
-                                                  ArrayRef<StringRef> known) {
-  std::vector<StringRef> names;
-  SmallVector<StringRef> words;
-  arguments.get(option).split(words, ',', -1, /*KeepEmpty=*/false);
-  for (StringRef word : words) {
-    if (!is_contained(known, word))
-      return usageError("option '" + option + "': unknown name '" + word + "'" +
-                        suggestion(word, known) +
-                        "\nNames: " + join(known, ", ") + ".");
-    names.push_back(word);
-  }
-  if (arguments.has(option) && names.empty())
-    return usageError("option '" + option +
-                      "' expects names separated by commas, found none" +
-                      "\nNames: " + join(known, ", ") + ".");
-  return names;
+static Error exclude(const Arguments &arguments, StringRef option,
+                     ArrayRef<StringRef> others) {
+  for (StringRef other : others)
+    if (arguments.has(option) && arguments.has(other))
+      return usageError("options '" + option + "' and '" + other +
+                        "' cannot be combined");
+  return Error::success();
 }
 
-static Expected<std::vector<Model>>
-readChosenModels(const Arguments &arguments) {
-  auto models =
-      arguments.has("--shapes")
-          ? readModelsFile(arguments.get("--shapes"))
-          : readModels(bench::benchFile("models.json"), "models.json");
-  if (!models)
-    return models.takeError();
+/// The items of `all` that `option` names; all if it is absent.
+template <typename T>
+static Expected<std::vector<T>> chooseNamed(const Arguments &arguments,
+                                            StringRef option, ArrayRef<T> all) {
   SmallVector<StringRef> known;
-  for (const Model &model : *models)
-    known.push_back(model.name);
-  auto names = readNames(arguments, "--models", known);
+  for (const T &item : all)
+    known.push_back(item.name);
+  auto names = bench::readNames(arguments, option, known);
   if (!names)
     return names.takeError();
-  std::vector<Model> chosen;
-  for (const Model &model : *models)
-    if (names->empty() || is_contained(*names, model.name))
-      chosen.push_back(model);
-  sort(chosen, [](const Model &a, const Model &b) {
-    return std::pair(a.elements(), a.name) < std::pair(b.elements(), b.name);
-  });
-  for (const Model &model : chosen)
-    if (model.elements() == 0)
-      return usageError(Twine(model.origin) +
-                        ": expected shapes with elements to measure, found "
-                        "none");
+  std::vector<T> chosen;
+  for (const T &item : all)
+    if (names->empty() || is_contained(*names, item.name))
+      chosen.push_back(item);
   return chosen;
 }
 
+/// Prints a report, or writes it to the file of --json.
+template <typename Report>
+static Error publish(const Arguments &arguments, OutputFile &output,
+                     const Report &report, const bench::Device &device) {
+  if (!arguments.has("--json") || !output.isStandardOutput())
+    bench::print(report, device);
+  if (!arguments.has("--json"))
+    return Error::success();
+  return output.write(printJSON(bench::toJSON(report, device)));
+}
+
+/// The lists of --sizes, or else the models of --shapes and --models.
+static Expected<std::vector<Model>> readLists(const Arguments &arguments) {
+  if (Error error = exclude(arguments, "--sizes", {"--shapes", "--models"}))
+    return std::move(error);
+  return arguments.has("--sizes") ? bench::readSizes(arguments)
+                                  : bench::readChosenModels(arguments);
+}
+
 static Expected<int> benchOptimizers(const Arguments &arguments) {
-  auto models = readChosenModels(arguments);
+  bench::OptimizerChoice choice;
+  auto models = readLists(arguments);
   if (!models)
     return models.takeError();
-  SmallVector<StringRef> known;
-  for (const bench::Optimizer &optimizer : bench::optimizers())
-    known.push_back(optimizer.name);
-  auto names = readNames(arguments, "--optimizers", known);
-  if (!names)
-    return names.takeError();
-  SmallVector<bench::Optimizer> chosen;
-  for (const bench::Optimizer &optimizer : bench::optimizers())
-    if (names->empty() || is_contained(*names, optimizer.name))
-      chosen.push_back(optimizer);
+  choice.models = std::move(*models);
+  auto chosen = chooseNamed(arguments, "--optimizers", bench::optimizers());
+  if (!chosen)
+    return chosen.takeError();
+  choice.optimizers = std::move(*chosen);
+  auto types = bench::readElementTypes(arguments);
+  if (!types)
+    return types.takeError();
+  choice.types = std::move(*types);
+  if (arguments.has("--zeros"))
+    choice.gradients = bench::InitialGradients::zero;
   auto output = OutputFile::open(arguments.get("--json"));
   if (!output)
     return output.takeError();
@@ -131,18 +153,49 @@ static Expected<int> benchOptimizers(const Arguments &arguments) {
   if (!device)
     return device.takeError();
   Progress progress;
-  auto report = bench::measureOptimizers(**device, *models, chosen, progress);
+  auto report = bench::measureOptimizers(**device, choice, progress);
   progress.clear();
   if (!report)
     return report.takeError();
-  bool toStandardOutput = arguments.has("--json") && output->isStandardOutput();
-  if (!toStandardOutput)
-    bench::print(*report, **device);
-  if (arguments.has("--json"))
-    if (Error error =
-            output->write(printJSON(bench::toJSON(*report, **device))))
-      return std::move(error);
+  if (Error error = publish(arguments, *output, *report, **device))
+    return std::move(error);
   return 0;
+}
+
+static Expected<int> benchRows(const Arguments &arguments) {
+  auto lists = readLists(arguments);
+  if (!lists)
+    return lists.takeError();
+  auto programs = chooseNamed(arguments, "--programs", bench::rowPrograms());
+  if (!programs)
+    return programs.takeError();
+  auto types = bench::readDTypes(arguments);
+  if (!types)
+    return types.takeError();
+  bool named = arguments.has("--sizes") || arguments.has("--shapes") ||
+               arguments.has("--models");
+  std::vector<bench::RowChoice> choices;
+  for (const bench::RowProgram &program : *programs)
+    choices.push_back({program, named || program.overModels
+                                    ? *lists
+                                    : bench::defaultMatrices()});
+  auto output = OutputFile::open(arguments.get("--json"));
+  if (!output)
+    return output.takeError();
+
+  auto device = bench::Device::open();
+  if (!device)
+    return device.takeError();
+  Progress progress;
+  auto report = bench::measureRows(**device, choices, *types, progress);
+  progress.clear();
+  if (!report)
+    return report.takeError();
+  if (Error error = publish(arguments, *output, *report, **device))
+    return std::move(error);
+  return any_of(report->rows, [](const bench::RowTimes &row) {
+    return !row.failures.empty();
+  });
 }
 
 static Expected<std::vector<bench::ProblemShape>>
@@ -167,10 +220,14 @@ readProblems(const Arguments &arguments) {
   return problems;
 }
 
-static Expected<int> benchSinkhorn(const Arguments &arguments) {
-  auto problems = readProblems(arguments);
-  if (!problems)
-    return problems.takeError();
+/// Measures problems one at a time, or lists of them; each has a report that is
+/// written after every row.
+template <typename Report>
+static Expected<int>
+publishRows(const Arguments &arguments,
+            function_ref<Expected<Report>(bench::Device &, Progress &,
+                                          function_ref<Error(const Report &)>)>
+                measure) {
   bool json = arguments.has("--json");
   StringRef path = arguments.get("--json");
   // Fail before the measurements if the file cannot be written.
@@ -181,7 +238,7 @@ static Expected<int> benchSinkhorn(const Arguments &arguments) {
   auto device = bench::Device::open();
   if (!device)
     return device.takeError();
-  auto write = [&](const bench::SinkhornReport &report) -> Error {
+  auto write = [&](const Report &report) -> Error {
     auto file = OutputFile::open(path);
     if (!file)
       return file.takeError();
@@ -189,11 +246,9 @@ static Expected<int> benchSinkhorn(const Arguments &arguments) {
   };
   bool toStandardOutput = json && output->isStandardOutput();
   Progress progress;
-  auto report = bench::measureSinkhorn(
-      **device, *problems, progress,
-      [&](const bench::SinkhornReport &report) -> Error {
-        return json && !toStandardOutput ? write(report) : Error::success();
-      });
+  auto report = measure(**device, progress, [&](const Report &report) -> Error {
+    return json && !toStandardOutput ? write(report) : Error::success();
+  });
   progress.clear();
   if (!report)
     return report.takeError();
@@ -202,29 +257,80 @@ static Expected<int> benchSinkhorn(const Arguments &arguments) {
   if (json)
     if (Error error = write(*report))
       return std::move(error);
-  return any_of(report->rows, [](const bench::SinkhornRow &row) {
-    return !row.failures.empty();
-  });
+  return any_of(report->rows,
+                [](const auto &row) { return !row.failures.empty(); });
 }
 
-/// The benchmarks, and the options that apply to only one of them.
+static Expected<int> benchSinkhornLists(const Arguments &arguments) {
+  for (StringRef option : {"--lists", "--sizes"})
+    if (Error error = exclude(arguments, option, {"--quick", "--shapes"}))
+      return std::move(error);
+  if (Error error = exclude(arguments, "--lists", {"--sizes"}))
+    return std::move(error);
+  auto lists = bench::readSizes(arguments);
+  if (!lists)
+    return lists.takeError();
+  if (lists->empty())
+    *lists = bench::defaultProblemLists();
+  auto types = bench::readDTypes(arguments);
+  if (!types)
+    return types.takeError();
+  return publishRows<bench::SinkhornListReport>(
+      arguments, [&](bench::Device &device, Progress &progress, auto measured) {
+        return bench::measureSinkhornLists(device, *lists, *types, progress,
+                                           measured);
+      });
+}
+
+static Expected<int> benchSinkhorn(const Arguments &arguments) {
+  if (arguments.has("--lists") || arguments.has("--sizes"))
+    return benchSinkhornLists(arguments);
+  if (arguments.has("--dtype"))
+    return usageError("option '--dtype' of 'heddle bench sinkhorn' needs "
+                      "'--sizes' or '--lists'; the file of '--shapes' names "
+                      "the element types of its problems");
+  auto problems = readProblems(arguments);
+  if (!problems)
+    return problems.takeError();
+  return publishRows<bench::SinkhornReport>(
+      arguments, [&](bench::Device &device, Progress &progress, auto measured) {
+        return bench::measureSinkhorn(device, *problems, progress, measured);
+      });
+}
+
+/// The benchmarks, and the options that do not apply to all of them.
 static const struct {
   StringLiteral name;
   Expected<int> (*run)(const Arguments &arguments);
-  SmallVector<StringRef, 2> options;
-} benchmarks[] = {{"optimizers", benchOptimizers, {"--models", "--optimizers"}},
-                  {"sinkhorn", benchSinkhorn, {"--quick"}}};
+  SmallVector<StringRef, 3> options;
+} benchmarks[] = {
+    {"optimizers", benchOptimizers, {"--models", "--optimizers", "--zeros"}},
+    {"rows", benchRows, {"--models", "--programs"}},
+    {"sinkhorn", benchSinkhorn, {"--quick", "--lists"}}};
+
+/// Refuses options that apply to other benchmarks only.
+static Error checkOptions(const Arguments &arguments, StringRef benchmark) {
+  for (const OptionSpec &option : options) {
+    SmallVector<std::string> owners;
+    bool allowed = false;
+    for (const auto &owner : benchmarks)
+      if (is_contained(owner.options, option.name)) {
+        owners.push_back(("'heddle bench " + owner.name + "'").str());
+        allowed |= owner.name == benchmark;
+      }
+    if (!owners.empty() && !allowed && arguments.has(option.name))
+      return usageError("option '" + option.name + "' applies only to " +
+                        join(owners, " and "));
+  }
+  return Error::success();
+}
 
 Expected<int> runBench(const Arguments &arguments) {
   for (const auto &benchmark : benchmarks) {
     if (arguments.operand() != benchmark.name)
       continue;
-    for (const auto &other : benchmarks)
-      for (StringRef option : other.options)
-        if (other.name != benchmark.name && arguments.has(option))
-          return usageError("option '" + option +
-                            "' applies only to 'heddle bench " + other.name +
-                            "'");
+    if (Error error = checkOptions(arguments, benchmark.name))
+      return std::move(error);
     return benchmark.run(arguments);
   }
   SmallVector<StringRef> names;

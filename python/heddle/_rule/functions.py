@@ -9,11 +9,13 @@ from __future__ import annotations
 import functools
 from typing import Protocol, TypeVar, overload
 
+from .. import _FUNCTIONS
+from .._values import short
 from . import tracing
-from .nodes import Level, Node, Reduction, Trace, fail
+from .nodes import Level, Node, Reduction, Trace, calls_checked, fail
 from .ops import OPS
-from .signature import PerTensor
-from .values import Value, arithmetic, describe, flag_node, is_number, number_node, power, trace_of
+from .signature import PerTensor, Range, RangedNumber, RangedTuple, read_number
+from .values import Value, arithmetic, as_float, describe, flag_node, is_number, number_node, power, trace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,12 +37,22 @@ class Binary(Protocol):
     def __call__(self, a: float, b: Value) -> Value: ...
 
 
+def _expect_numbers(function: str, *operands: object) -> None:
+    for operand in operands:
+        if isinstance(operand, Value) and operand._node.is_flag:
+            fail(
+                f"heddle.{function}: expected a number, found {describe(operand)}: use heddle.where(condition, a, b)"
+            )
+        if not isinstance(operand, Value) and not is_number(operand):
+            fail(f"heddle.{function}: expected a number or a value of a rule, found {short(operand)}")
+        if isinstance(operand, int):
+            as_float(operand)
+
+
 def _apply(op: str, *operands: Any) -> Any:
+    _expect_numbers(op, *operands)
     if trace_of(*operands) is not None:
         return arithmetic(op, *operands)
-    for operand in operands:
-        if not is_number(operand):
-            fail(f"heddle.{op}: expected a number or a value of a rule, found {operand!r}")
     return OPS[op].evaluate(*operands)
 
 
@@ -167,6 +179,7 @@ def pow(a: Any, b: Any) -> Any:
     The exponents 0.5, 1, 2 and 3 give a square root and products. Other whole numbers, and `step` plus or minus a whole
     number, give powers by repeated squaring.
     """
+    _expect_numbers("pow", a, b)
     return _apply("pow", a, b) if trace_of(a, b) is None else power(a, b)
 
 
@@ -251,7 +264,8 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     if isinstance(condition, bool):
         return a if condition else b
     if not isinstance(condition, Value):
-        fail(f"heddle.where: expected a condition, such as a comparison, found {condition!r}")
+        fail(f"heddle.where: expected a condition, such as a comparison, found {short(condition)}")
+    _expect_numbers("where", a, b)
     trace = condition._trace
     nodes = (flag_node(trace, condition), number_node(trace, a), number_node(trace, b))
     return Value(trace, trace.node("select", nodes))
@@ -288,8 +302,70 @@ def per_tensor(initial: float = 0.0) -> Any:
     if tracing.current() is not None:
         fail("heddle.per_tensor is the default of a parameter of a rule, such as 'size=heddle.per_tensor(1e-3)'")
     if not is_number(initial):
-        fail(f"heddle.per_tensor: expected a number, found {initial!r}")
-    return PerTensor(float(initial))
+        fail(f"heddle.per_tensor: expected a number, found {short(initial)}")
+    return PerTensor(as_float(initial))
+
+
+@overload
+def hyper(
+    default: float,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+) -> float: ...
+@overload
+def hyper(
+    default: tuple[float, ...],
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+) -> tuple[float, ...]: ...
+def hyper(
+    default: Any,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+) -> Any:
+    """The default of a hyperparameter with a range. Another value is an error.
+
+        def rule(p, g, m, *, lr=heddle.hyper(1e-3, least=0), betas=heddle.hyper((0.9, 0.99), least=0, below=1)):
+            ...
+
+    The range is checked when a program or an optimizer is made, and when a group is added; as in PyTorch, not when an
+    entry of a group changes later.
+
+    Args:
+        default: a number, or a tuple of numbers, each of which has the range.
+        least, most: the smallest and the largest value.
+        above, below: numbers that all values are above or below.
+
+    Returns:
+        The default, a number or a tuple.
+    """
+    if tracing.current() is not None:
+        fail("heddle.hyper is the default of a parameter of a rule, such as 'lr=heddle.hyper(1e-3, least=0)'")
+    number = read_number(default)
+    if number is None:
+        fail(f"heddle.hyper: expected a finite number or a tuple of them, found {short(default)}")
+    bounds = {"least": least, "most": most, "above": above, "below": below}
+    for name, bound in bounds.items():
+        if bound is not None and not (is_number(bound) and bound == bound):
+            fail(f"heddle.hyper: expected a number for {name}, found {short(bound)}")
+    allowed = Range(*(None if bound is None else as_float(bound) for bound in bounds.values()))
+    if allowed == Range():
+        fail("heddle.hyper: expected at least one of least, most, above and below, found none")
+    for each in number if isinstance(number, tuple) else (number,):
+        if not allowed.has(each):
+            fail(f"heddle.hyper: expected a default of {allowed}, found {short(default)}")
+    made: Any = RangedTuple(number) if isinstance(number, tuple) else RangedNumber(number)
+    made.range = allowed
+    return made
 
 
 def element(x: Number) -> Number:
@@ -300,7 +376,7 @@ def element(x: Number) -> Number:
     """
     if not isinstance(x, Value):
         if not is_number(x):
-            fail(f"heddle.element: expected a number or a value of a rule, found {x!r}")
+            fail(f"heddle.element: expected a number or a value of a rule, found {short(x)}")
         return x
     node = number_node(x._trace, x)
     if node.level == Level.ELEMENT:
@@ -316,10 +392,10 @@ def element(x: Number) -> Number:
 def _reduce(
     name: str, x: Any, over: object, kind: str, *, of_flags: bool = False, of: str = "value"
 ) -> tuple[Trace, Node]:
-    if over not in ("tensor", "list"):
-        fail(f"heddle.{name}: expected over='tensor' or over='list', found over={over!r}")
+    if not isinstance(over, str) or over not in ("tensor", "list"):
+        fail(f"heddle.{name}: expected over='tensor' or over='list', found over={short(over)}")
     if not isinstance(x, Value):
-        fail(f"heddle.{name}: expected a value of a rule, found {x!r}")
+        fail(f"heddle.{name}: expected a value of a rule, found {short(x)}")
     trace = x._trace
     node = flag_node(trace, x) if of_flags else number_node(trace, x)
     least = Level.MEMBER if over == "list" else Level.ELEMENT
@@ -397,3 +473,7 @@ def all(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
         x, over: as for `any`.
     """
     return Value(*_reduce("all", x, over, "all", of_flags=True))
+
+
+for _name in _FUNCTIONS.split():
+    globals()[_name] = calls_checked(_name, globals()[_name])

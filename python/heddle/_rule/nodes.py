@@ -7,6 +7,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import enum
+import functools
+import inspect
 import sys
 from typing import NamedTuple
 
@@ -14,7 +16,9 @@ from ..errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from collections.abc import Callable
+    from types import FrameType
+    from typing import Any, NoReturn
 
     from .signature import Signature
 
@@ -22,10 +26,15 @@ if TYPE_CHECKING:
 _LIBRARIES = frozenset(("heddle", "numpy", "torch", "jax", "cupy", "scipy", "functools"))
 
 
+def is_library(frame: FrameType) -> bool:
+    """Whether a function is not the user's."""
+    return str(frame.f_globals.get("__name__")).partition(".")[0] in _LIBRARIES
+
+
 def user_line() -> str:
     """``FILE:LINE`` of the innermost function that is part of no library."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _LIBRARIES:
+    while frame.f_back is not None and is_library(frame):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
@@ -33,6 +42,28 @@ def user_line() -> str:
 def fail(message: str) -> NoReturn:
     """Raises a `BadInput` that points at the user's line."""
     raise BadInput(f"{user_line()}: {message}")
+
+
+class WrongCall(BadInput, TypeError):
+    """A function was called with arguments that it does not have."""
+
+
+def calls_checked(name: str, function: Callable[..., Any], remedy: str = "") -> Callable[..., Any]:
+    """A function whose message about wrong arguments has its name, those that it takes, and the user's line."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            known = ", ".join(signature.parameters)
+            raise WrongCall(
+                f"{user_line()}: heddle.{name}: expected the arguments ({known}), found another call: {error}{remedy}"
+            ) from None
+        return function(*args, **kwargs)
+
+    return call
 
 
 class Level(enum.IntEnum):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 
 from .. import inspection
-from .._values import real
+from .._values import number, real, short
 from ..errors import BadInput
 from .program import Family
 from .signature import scalars_of
@@ -50,12 +50,17 @@ def make_spec(rule: Rule) -> Any:
             parts = [value] if size == 0 else list(value) if isinstance(value, (list, tuple)) else []
             if len(parts) != max(size, 1) or not all(map(_is_number, parts)):
                 expected = f"{size} numbers" if size else "a number"
-                return f"{rule.name}: expected {expected} for the hyperparameter '{name}', found {value!r}"
-        trace = rule._trace({name: group[name] for name in signature.options})
+                return f"{rule.name}: expected {expected} for the hyperparameter '{name}', found {short(value)}"
+            allowed = signature.ranges.get(name)
+            if allowed and not all(allowed.has(number(part, name)) for part in parts):
+                return f"{rule.name}: expected {name} of {allowed}, found {short(value)}"
+        trace = rule._trace({name: rule._option(name, group[name]) for name in signature.options})
         if trace.reduces() and any(map(_is_sharded, group.get("params", ()))):
             return (
                 f"{rule.name}: expected parameters that are not sharded, found a sharded DTensor: reductions such as "
-                "heddle.norm would cover the shard of this process alone"
+                "heddle.norm would cover the shard of this process alone. Use parameters that every process has whole (DDP, "
+                "or DTensors that are replicated), or a rule without reductions; heddle.optim.chain(clip_grad_norm=...) "
+                "clips by the norm over all shards"
             )
         return None
 
@@ -73,7 +78,10 @@ def make_spec(rule: Rule) -> Any:
 
 def _is_number(value: Any) -> bool:
     """Whether a hyperparameter may have this value: a number, or a tensor of one element on any device."""
-    return real(value) is not None or getattr(value, "numel", lambda: 0)() == 1
+    try:
+        return real(value) is not None or bool(getattr(value, "numel", lambda: 0)() == 1)
+    except Exception:  # any library's object may refuse
+        return False
 
 
 def _is_sharded(param: Any) -> bool:

@@ -10,10 +10,12 @@ import functools
 from typing import overload
 
 from .. import inspection
+from .._values import has_axes, short
 from ..dtypes import dtype_name
 from ..errors import BadInput
 from ..executable import Executable, compile
 from . import tracing
+from .nodes import calls_checked
 from .program import Family, print_program
 from .signature import Option, read_number, read_signature, scalars_of
 
@@ -64,9 +66,11 @@ class Rule:
         Raises:
             BadInput: a mistake in the rule, at the line that the message names; or in an argument.
         """
+        if not isinstance(groups, bool):
+            raise BadInput(f"groups: expected True or False, found {short(groups)}")
         families = _families(dtype, state)
         options, defaults = self._split(settings)
-        return self._program(families, bool(groups), options, defaults)
+        return self._program(families, groups, options, defaults)
 
     def compile(
         self,
@@ -144,13 +148,7 @@ class Rule:
         options, hypers = dict(self._signature.options), dict(self._signature.hypers)
         for name, value in settings.items():
             if name in options:
-                value = _plain(value)
-                if not isinstance(value, (bool, str, int, float, type(None))):
-                    raise BadInput(
-                        f"{self.name}: expected a bool, a string, a number or None for the option '{name}', found "
-                        f"an object of type {type(value).__name__}"
-                    )
-                options[name] = value
+                options[name] = self._option(name, value)
             elif name in hypers:
                 hypers[name] = self._hyper(name, value)
             else:
@@ -158,13 +156,26 @@ class Rule:
                 raise BadInput(f"{self.name}: there is no argument '{name}'. The arguments are {known}")
         return options, scalars_of(hypers)
 
+    def _option(self, name: str, value: object) -> Option:
+        """The value of an option, a plain one of Python."""
+        value = _plain(value)
+        if not isinstance(value, (bool, str, int, float, type(None))) or value != value:
+            raise BadInput(
+                f"{self.name}: expected a bool, a string, a number or None for the option '{name}', found "
+                + ("nan" if isinstance(value, float) else f"an object of type {type(value).__name__}")
+            )
+        return value
+
     def _hyper(self, name: str, value: object) -> float | tuple[float, ...]:
         """The value of a hyperparameter, of the form of its default."""
         default, found = self._signature.hypers[name], read_number(value)
         size = len(default) if isinstance(default, tuple) else 0
         if found is None or (len(found) if isinstance(found, tuple) else 0) != size:
             expected = f"a tuple of {size} finite numbers" if size else "a finite number"
-            raise BadInput(f"{self.name}: expected {expected} for the hyperparameter '{name}', found {value!r}")
+            raise BadInput(f"{self.name}: expected {expected} for the hyperparameter '{name}', found {short(value)}")
+        allowed = self._signature.ranges.get(name)
+        if allowed and not all(map(allowed.has, found if isinstance(found, tuple) else (found,))):
+            raise BadInput(f"{self.name}: expected {name} of {allowed}, found {short(value)}")
         return found
 
     def _program(
@@ -181,8 +192,8 @@ class Rule:
 
     # --- optimizers ---------------------------------------------------------------------------------------------------
 
-    def __call__(self, params: Any, **settings: Any) -> Any:
-        """Makes an optimizer of this rule.
+    def __call__(self, /, *args: Any, **settings: Any) -> Any:
+        """rule(params, **settings): makes an optimizer of this rule.
 
         Args:
             params: parameters, named parameters or groups, as for every class of ``torch.optim``.
@@ -195,7 +206,7 @@ class Rule:
             BadInput: a mistake in an argument.
             Unavailable: PyTorch is not installed.
         """
-        return self.optimizer_class(params, **settings)
+        return self.optimizer_class(*args, **settings)
 
     @functools.cached_property
     def optimizer_class(self) -> Any:
@@ -218,18 +229,21 @@ class Rule:
 
 def _plain(value: Any) -> Any:
     """A scalar of NumPy as one of Python; other objects as they are."""
-    is_scalar = type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
+    is_scalar = type(value).__module__ == "numpy" and not has_axes(value) and hasattr(value, "item")
     return value.item() if is_scalar else value
 
 
 def _families(dtype: str, state: str) -> list[Family]:
     names = [dtype_name(name) for name in dtype.split("/")] if isinstance(dtype, str) else [dtype_name(dtype)]
     if len(set(names)) != len(names) or not set(names) <= set(_FLOATS):
-        raise BadInput(f"dtype: expected one or several of {', '.join(_FLOATS)}, joined by '/', found {dtype!r}")
-    if state != "param":
-        state = dtype_name(state)
-        if state not in _FLOATS:
-            raise BadInput(f"state: expected param, {', '.join(_FLOATS)}, found {state!r}")
+        raise BadInput(f"dtype: expected one or several of {', '.join(_FLOATS)}, joined by '/', found {short(dtype)}")
+    if not isinstance(state, str) or state != "param":
+        try:
+            state = dtype_name(state)
+        except BadInput:  # names other types, too
+            pass
+        if not isinstance(state, str) or state not in _FLOATS:
+            raise BadInput(f"state: expected param, {', '.join(_FLOATS)}, found {short(state)}")
     return [Family(name, name, name if state == "param" else state) for name in names]
 
 
@@ -254,3 +268,7 @@ def rule(function: Callable[..., Any]) -> Rule:
         BadInput: the function has parameters of other kinds. Mistakes in its body are found when it is first used.
     """
     return Rule(function)
+
+
+_WITHOUT_PARENTHESES = ". The decorator stands without parentheses: '@heddle.rule'"
+globals()["rule"] = calls_checked("rule", rule, _WITHOUT_PARENTHESES)

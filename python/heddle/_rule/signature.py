@@ -30,6 +30,42 @@ PARAM, GRAD, STEP = "param", "grad", "step"
 _TAKEN = frozenset("self params target arch dtype state groups shapes json stage".split())
 
 
+class Range(NamedTuple):
+    """The values that a hyperparameter may have, from `heddle.hyper`."""
+
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    def has(self, value: float) -> bool:
+        """Whether a number is in the range; NaN is in none."""
+        return (
+            value == value
+            and (self.least is None or value >= self.least)
+            and (self.most is None or value <= self.most)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+        )
+
+    def __str__(self) -> str:
+        words = {"least": "at least", "most": "at most", "above": "above", "below": "below"}
+        given = zip(words.values(), self)
+        return " and ".join(f"{word} {bound:g}" for word, bound in given if bound is not None)
+
+
+class RangedNumber(float):
+    """The default of a hyperparameter with a range: a plain number otherwise."""
+
+    range: Range
+
+
+class RangedTuple(tuple[float, ...]):
+    """The default of a hyperparameter of several numbers, each of which has the range."""
+
+    range: Range
+
+
 class PerTensor:
     """The default of a state with one value for each tensor, from `heddle.per_tensor`."""
 
@@ -66,6 +102,8 @@ class Signature(NamedTuple):
     states: tuple[State, ...]
     #: The default of each hyperparameter: a number, or a tuple of numbers.
     hypers: dict[str, float | tuple[float, ...]]
+    #: The range of each hyperparameter that has one.
+    ranges: dict[str, Range]
     #: The default of each option.
     options: dict[str, Option]
     #: The names of hyperparameters and options, in the order of the function.
@@ -137,6 +175,7 @@ class _Reader:
         self._function = function
         self._lists: list[State] = []
         self._hypers: dict[str, float | tuple[float, ...]] = {}
+        self._ranges: dict[str, Range] = {}
         self._options: dict[str, Option] = {}
         self._keywords: list[str] = []
 
@@ -158,12 +197,12 @@ class _Reader:
         initial, per_tensor = 0.0, isinstance(default, PerTensor)
         if default is not inspect.Parameter.empty:
             if len(self._lists) < 2:
-                self.refuse(f"expected the parameter and its gradient without defaults, found {default!r} for '{name}'")
+                self.refuse(f"expected the parameter and its gradient without defaults, found {short(default)} for '{name}'")
             if isinstance(default, PerTensor):
                 default = default.initial
             if not is_number(default):
                 self.refuse(
-                    f"expected a number, the value of the state '{name}' before the first step, found {default!r}. "
+                    f"expected a number, the value of the state '{name}' before the first step, found {short(default)}. "
                     "A state of one value for each tensor is heddle.per_tensor(number). Hyperparameters and options "
                     "follow a '*'"
                 )
@@ -191,9 +230,11 @@ class _Reader:
         if number is None:
             self.refuse(
                 f"expected as the default of '{name}' a finite number or a tuple of numbers (a hyperparameter), or a "
-                f"bool, a string or None (an option), found {default!r}"
+                f"bool, a string or None (an option), found {short(default)}"
             )
         self._hypers[name] = number
+        if isinstance(default, (RangedNumber, RangedTuple)):
+            self._ranges[name] = default.range
 
     def finish(self) -> Signature:
         if len(self._lists) < 2:
@@ -205,4 +246,13 @@ class _Reader:
                 self.refuse(f"two arguments of the program have the name '{name}': use another")
         name = self._function.__name__
         name = name if name.isidentifier() and name.isascii() else "rule"
-        return Signature(name, param.name, grad.name, tuple(states), self._hypers, self._options, tuple(self._keywords))
+        return Signature(
+            name,
+            param.name,
+            grad.name,
+            tuple(states),
+            self._hypers,
+            self._ranges,
+            self._options,
+            tuple(self._keywords),
+        )

@@ -11,8 +11,9 @@ import dis
 import re
 import sys
 
+from .._values import short
 from ..errors import BadInput
-from .nodes import Level, Trace
+from .nodes import Level, Trace, is_library
 from .signature import Signature
 from .values import Value, describe, is_number
 
@@ -83,6 +84,9 @@ def record(function: Callable[..., Any], signature: Signature, options: Mapping[
     except AttributeError as error:
         _explain_unknown(error)
         raise
+    except TypeError as error:
+        _explain_use(error)
+        raise
     finally:
         if is_free:
             sys.setprofile(None)
@@ -95,15 +99,32 @@ def record(function: Callable[..., Any], signature: Signature, options: Mapping[
     return trace
 
 
+def _explain_use(error: TypeError) -> None:
+    """Turns an error of Python about a value, such as a call of it, into one that points at the user's line."""
+    if isinstance(error, BadInput) or not re.search(r"\bValue\b", str(error)):
+        return
+    raise BadInput(
+        f"{_users_place(error)}: a value of a rule is a number of one element, found another use: {error}. "
+        "docs/rule.md has the operations and functions"
+    ) from None
+
+
+def _users_place(error: BaseException) -> str:
+    """``FILE:LINE`` of the innermost function of an error that is part of no library."""
+    frame, place = error.__traceback__, ""
+    while frame:
+        if not is_library(frame.tb_frame):
+            place = f"{frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}"
+        frame = frame.tb_next
+    return place
+
+
 def _explain_unknown(error: AttributeError) -> None:
     """Turns the error about a function that heddle does not have into one that points at the user's line."""
     found = re.fullmatch(r"module 'heddle' has no attribute '(\w+)'", str(error))
     if not found:
         return
-    frame = error.__traceback__
-    while frame and frame.tb_next and frame.tb_next.tb_frame.f_globals.get("__name__") != "heddle":
-        frame = frame.tb_next
-    place = f"{frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}" if frame else ""
+    place = _users_place(error)
     from .. import _RULE
 
     functions = ", ".join(sorted(name for name in _RULE if name not in ("Rule", "Value", "rule")))
@@ -148,5 +169,5 @@ def _take_outputs(trace: Trace, result: object, returned: _Return) -> None:
         elif is_number(value):
             trace.outputs.append(trace.constant(value))
         else:
-            found = describe(value) if isinstance(value, Value) else repr(value)
+            found = describe(value) if isinstance(value, Value) else short(value)
             refuse(f"rule '{signature.name}': expected a number as the new value of '{name}', found {found}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numbers
 
+from .._values import short
 from ..errors import BadInput
 from .nodes import Level, Node, Trace, fail, user_line
 from .ops import OPS
@@ -282,13 +283,13 @@ def number_node(trace: Trace, value: object) -> Node:
         plain = isinstance(value, (bool, str, type(None)))
         found = repr(value) if plain else f"an object of type {type(value).__name__}"
         fail(f"expected a number or a value of the rule, found {found}")
-    return trace.constant(_as_float(value))
+    return trace.constant(as_float(value))
 
 
 def flag_node(trace: Trace, value: object) -> Node:
     """The node of a condition that is a traced value."""
     if not isinstance(value, Value):
-        fail(f"expected a condition, such as a comparison, found {value!r}")
+        fail(f"expected a condition, such as a comparison, found {short(value)}")
     if not value._node.is_flag:
         fail(f"expected a condition, such as a comparison, found {describe(value)}: compare it with a number")
     return _own(trace, value)
@@ -300,7 +301,8 @@ def _own(trace: Trace, value: Value) -> Node:
     return value._node
 
 
-def _as_float(value: Any) -> float:
+def as_float(value: Any) -> float:
+    """A plain number in double precision."""
     try:
         return float(value)
     except OverflowError:

@@ -6,7 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-from .._values import number
+from .._values import number, short
 from ..errors import BadInput
 from ._torch import torch
 
@@ -27,10 +27,10 @@ def read(group: Mapping[str, Any], name: str, parts: Mapping[str, tuple[str, int
     count = sum(entry == key for entry, _ in parts.values())
     try:
         found = len(value)
-    except TypeError:
+    except Exception:  # any library's object may refuse
         found = None
     if found != count:
-        raise BadInput(f"{key}: expected {count} numbers, found {value!r}")
+        raise BadInput(f"{key}: expected {count} numbers, found {short(value)}")
     return value[index]
 
 

@@ -2,7 +2,7 @@
 
 If one launch covers all gradients, the program itself reduces and clips them. Otherwise (several devices or sets of
 options, or sharded parameters) each part adds the squares of its gradients, the sums are added, over the process groups
-as well, and the steps take the total from the device. The host never waits.
+as well, and the steps take the total from the device. The host waits only if parameters are on a GPU and on the CPU.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -98,14 +98,15 @@ def clip(parts: Sequence[Part], busy: Sequence[Part], max_norm: float) -> Any:
             value = torch.zeros((), dtype=torch.float64, device=home)
         else:
             part.sum_of_squares.compute(part.current_stream())
-            value = part.sum_of_squares.value.to(home, non_blocking=True)
+            # The addition below must not read the host's copy before it is complete.
+            value = part.sum_of_squares.value.to(home, non_blocking=home.type != "cpu")
         sums[part.reduction] = sums[part.reduction] + value if part.reduction in sums else value.clone()
     for each, value in sums.items():
         if each is not None:
             each.add(value)
     total: Any = sum(sums.values())
     for part in busy:
-        part.sum.copy_(total, non_blocking=True)
+        part.sum.copy_(total, non_blocking=part.device.type != "cpu")
         part.set_max_norm(max_norm)
         part.replay()
     return total.sqrt()

@@ -16,13 +16,15 @@ from typing import NamedTuple
 import numpy
 
 from .. import _fast
-from .._values import real, short
+from .._values import listed, number, real, short
 from ..errors import BadInput
 from . import _capture, _norm
 from ._arguments import bind
 from ._hyperparameters import read
-from ._part import Member, Part, Stale
+from ._members import Member
+from ._part import Part
 from ._spec import Spec
+from ._tensors import Stale
 from ._torch import can_step, is_distributed, local, torch
 from ._tracking import Changes, States
 
@@ -75,9 +77,9 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
     # torch.amp.GradScaler then sets grad_scale and found_inf before a step instead of unscaling gradients.
     _step_supports_amp_scaling = True
 
-    def __init__(self, params: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, /, *args: Any, **kwargs: Any) -> None:
         spec = self.spec
-        given = bind(spec.name, _signature(spec), self, params, *args, **kwargs)
+        given = bind(spec.name, _signature(spec), self, *args, **kwargs)
         given.apply_defaults()
         values = {name: given.arguments[name] for name in spec.defaults}
         for name, (key, _) in spec.parts.items():
@@ -87,7 +89,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         self._reset()
         self._max_norm: float | None = None
         self.grad_norm: Any = None
-        super().__init__(params, {**values, **spec.fixed})
+        super().__init__(given.arguments["params"], {**values, **spec.fixed})
 
     def _reset(self) -> None:
         """Forgets everything that was derived from groups and state."""
@@ -120,17 +122,22 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
 
     def _check_group(self, group: Mapping[str, Any]) -> None:
         spec = self.spec
+        for name, default in spec.defaults.items():
+            if (isinstance(default, bool) and name in spec.options) or name in spec.ignored:
+                _truth(group[name], name)
         for name in spec.checked:
             value = read(group, name, spec.parts)
             key, index = spec.parts.get(name, (name, None))
+            spoken = key if index is None else f"{key}[{index}]"
             if isinstance(value, torch.Tensor):
-                spoken = key if index is None else f"{key}[{index}]"
                 if "capturable" in spec.defaults and group.get("foreach") and not group.get("capturable"):
                     raise ValueError(
                         f"{spoken} as a Tensor is not supported for capturable=False and foreach=True"
                     )
                 if value.numel() != 1:
                     raise ValueError(f"Tensor {spoken} must be 1-element")
+            elif real(value) is None:
+                raise TypeError(f"{spoken}: expected a number, found {short(value)}")
             if index is not None:
                 if not 0.0 <= value < 1.0:
                     raise ValueError(f"Invalid {_singular(key)} parameter at index {index}: {value}")
@@ -336,16 +343,18 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
     def _groups_are_as_before(self) -> bool:
         """Compares the groups with those of the last step; False if the parts must be made again."""
         groups, seen, getter = self.param_groups, self._seen, self._getter
-        if getter is None or len(groups) != len(seen):
+        if getter is None or not isinstance(groups, list) or len(groups) != len(seen):
             return False
         if self._skipped and any(param.grad is not None or can_step(param) for param in self._skipped):
             return False
         changes = self._group_changes
         for place, (group, last) in enumerate(zip(groups, seen)):
-            params = group["params"]
+            try:
+                params, values = group["params"], getter(group)
+            except (KeyError, TypeError):  # the parts are made again, which names the mistake
+                return False
             if params is not last.params or not _fast.same(params, last.copy):
                 return False
-            values = getter(group)
             if not last.are_same(values):
                 self._group_changes += 1
                 seen[place] = _seen(group, last.copy, values)
@@ -367,11 +376,11 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         """The options of a group that choose its part."""
         group, spec = self.param_groups[place], self.spec
         entries = {**spec.defaults, **spec.fixed}
-        switches = {name: _is_not_zero(read(group, name, spec.parts)) for name in spec.switches}
+        switches = {name: _is_not_zero(read(group, name, spec.parts), name) for name in spec.switches}
         options = (
-            (bool(group[name]) and switches.get(spec.needs.get(name, ""), True))
+            (_truth(group[name], name) and switches.get(spec.needs.get(name, ""), True))
             if isinstance(entries.get(name), bool)
-            else group[name]
+            else _plain_option(group[name], name)
             for name in spec.options
         )
         return (*options, *switches.values())
@@ -383,19 +392,19 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         for name in spec.optional:
             needed = spec.needs.get(name)
             options[name] = any(
-                _is_not_zero(read(self.param_groups[place], name, spec.parts)) for place in places
+                _is_not_zero(read(self.param_groups[place], name, spec.parts), name) for place in places
             ) and (needed is None or options.get(needed, True))
         return tuple(options.items())
 
     def _make_parts(self, is_scaled: bool, *, captured: bool = False) -> list[Part]:
         groups, spec = self.param_groups, self.spec
-        for group in groups:
-            for name, value in {**spec.defaults, **spec.fixed}.items():
-                group.setdefault(name, value)
+        _check_groups(groups, spec)
         keys = [name for name in (*spec.defaults, *spec.fixed) if name not in spec.ignored]
         getter = operator.itemgetter(*keys, *keys[:1])
-        seen = [_seen(group, tuple(group["params"]), getter(group)) for group in groups]
+        seen = [_seen(group, _params_of(group, place), getter(group)) for place, group in enumerate(groups)]
         if type(self.state) is not States:
+            if not isinstance(self.state, dict):
+                raise BadInput(f"state: expected a dictionary, found {type(self.state).__name__}")
             self.state = States(self.state, Changes())
         buckets: dict[Any, list[Member]] = {}
         skipped: list[Any] = []
@@ -451,9 +460,17 @@ def _plain(states: States) -> Any:
     return collections.defaultdict(dict, states.plain())
 
 
-def _is_not_zero(value: Any) -> bool:
+def _is_not_zero(value: Any, name: str) -> bool:
     # The value of a tensor on a device is not read.
-    return True if isinstance(value, torch.Tensor) and value.device.type != "cpu" else bool(value != 0)
+    return (isinstance(value, torch.Tensor) and value.device.type != "cpu") or number(value, name) != 0
+
+
+def _truth(value: Any, name: str) -> bool:
+    """An option that is true or false."""
+    try:
+        return bool(value)
+    except Exception:  # such as an array of several elements
+        raise TypeError(f"{name}: expected True or False, found {short(value)}") from None
 
 
 #: Types of values that may change in place.
@@ -462,9 +479,45 @@ _CHANGING = (list, torch.Tensor, numpy.ndarray)
 
 def _same_values(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
     for new, old in zip(left, right):
-        if isinstance(new, _CHANGING) or (new is not old and (isinstance(old, _CHANGING) or new != old)):
+        if isinstance(new, _CHANGING) or (new is not old and (isinstance(old, _CHANGING) or _differ(new, old))):
             return False
     return True
+
+
+def _plain_option(value: Any, name: str) -> Any:
+    """An option that is a plain Python value."""
+    if not isinstance(value, (bool, str, int, float, type(None))):
+        raise TypeError(f"{name}: expected a bool, a string, a number or None, found {short(value)}")
+    return value
+
+
+def _check_groups(groups: Any, spec: Spec) -> None:
+    """Refuses groups that the caller has damaged, and adds entries that groups of other optimizers lack."""
+    if not isinstance(groups, list) or not all(isinstance(group, dict) for group in groups):
+        raise BadInput(f"param_groups: expected a list of dictionaries, found {short(groups)}")
+    for place, group in enumerate(groups):
+        entries = {**spec.defaults, **spec.fixed}
+        numbers = [name for name, value in entries.items() if name not in spec.options and name not in spec.ignored]
+        for name in ("params", *numbers):
+            if name not in group:
+                raise BadInput(f"param_groups[{place}]: expected an entry '{name}', found none beside {listed(map(repr, group))}")
+        for name, value in entries.items():
+            group.setdefault(name, value)
+
+
+def _params_of(group: Mapping[str, Any], place: int) -> tuple[Any, ...]:
+    """The parameters of a group, which the caller may have replaced."""
+    params = group["params"]
+    if not isinstance(params, (list, tuple)) or not all(isinstance(param, torch.Tensor) for param in params):
+        raise BadInput(f"params: expected a list of tensors in group {place}, found {short(params)}")
+    return tuple(params)
+
+
+def _differ(new: Any, old: Any) -> bool:
+    try:
+        return bool(new != old)
+    except Exception:  # the value is read, and its error names it
+        return True
 
 
 def _reduction(param: Any) -> Any:
@@ -518,8 +571,8 @@ _signatures: weakref.WeakKeyDictionary[Spec, inspect.Signature] = weakref.WeakKe
 def optimizer_class(spec: Spec) -> type[Optimizer]:
     """A class of optimizers with the signature, the parameter groups and the state that `spec` describes."""
 
-    def __init__(self: Any, params: Any, *args: Any, **kwargs: Any) -> None:
-        Optimizer.__init__(self, params, *args, **kwargs)
+    def __init__(self: Any, /, *args: Any, **kwargs: Any) -> None:
+        Optimizer.__init__(self, *args, **kwargs)
 
     __init__.__signature__ = _signature(spec)  # type: ignore[attr-defined]
     __init__.__qualname__ = f"{spec.name}.__init__"
@@ -528,4 +581,5 @@ def optimizer_class(spec: Spec) -> type[Optimizer]:
 
 
 def _scalar(value: Any) -> Any:
-    return value.squeeze() if isinstance(value, torch.Tensor) and value.ndim else value
+    is_tensor = isinstance(value, torch.Tensor) and value.layout is torch.strided and not value.is_nested
+    return value.reshape(()) if is_tensor and value.ndim and value.numel() == 1 else value

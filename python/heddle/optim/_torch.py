@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 
+from .._torch_storage import exceeds_storage
 from ..errors import Unavailable
 
 TYPE_CHECKING = False
@@ -96,12 +97,9 @@ def lacks_memory(tensor: Any) -> bool:
     if not tensor.numel() or tensor._is_zerotensor():
         return False
     try:
-        storage = tensor.untyped_storage()
+        return exceeds_storage(tensor) or bool(tensor.untyped_storage().device != tensor.device)
     except RuntimeError:
         return True
-    reach = sum((extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.stride()))
-    end = (tensor.storage_offset() + reach + 1) * tensor.element_size()
-    return bool(storage.nbytes() < end or storage.device != tensor.device)
 
 
 def is_dense(tensor: Any) -> bool:

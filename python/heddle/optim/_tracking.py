@@ -1,7 +1,9 @@
 """Dictionaries for the state of an optimizer that count their changes.
 
 A step does not look up the state of every parameter, because its tensors are bound already. It compares one count
-instead, and the addresses of the tensors. Copies and pickles of these dictionaries are plain dictionaries.
+instead. Once a caller has read or set a tensor of the state, the caller can give it other memory, as in
+``state["exp_avg"].data = ...``. From then on, steps also compare the addresses of the tensors. Copies and pickles of
+these dictionaries are plain dictionaries.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,23 +14,31 @@ from __future__ import annotations
 import collections
 import weakref
 
+from ..errors import BadInput
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
 class Changes:
-    """A count of changes, and the lists of tensors that are valid until the next change."""
+    """A count of changes, and the lists of tensors that are valid until the next change.
 
-    __slots__ = ("count", "tensors")
+    Attributes:
+        is_shared: whether a caller may have a tensor of the state.
+    """
+
+    __slots__ = ("count", "is_shared", "tensors")
 
     def __init__(self) -> None:
         self.count = 0
+        self.is_shared = False
         self.tensors: weakref.WeakSet[Bound] = weakref.WeakSet()
 
     def add(self) -> None:
         """Counts a change. State that the caller replaces is not kept alive here."""
         self.count += 1
+        self.is_shared = True
         for bound in self.tensors:
             bound.tensors = ()
 
@@ -52,7 +62,21 @@ def _counting(name: str, base: type) -> Any:
     return counted
 
 
+def _sharing(name: str) -> Any:
+    method = getattr(dict, name)
+
+    def shared(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        self.changes.is_shared = True
+        return method(self, *arguments, **keywords)
+
+    shared.__name__ = name
+    shared.__doc__ = method.__doc__
+    return shared
+
+
 _MUTATORS = ("__setitem__", "__delitem__", "__ior__", "clear", "pop", "popitem", "setdefault", "update")
+# Python reads a dictionary without these methods, as in dict(state), only if it has the __iter__ of dict.
+_READERS = ("__getitem__", "__iter__", "__or__", "__ror__", "copy", "get", "items", "values")
 
 
 class MemberState(dict):  # type: ignore[type-arg]
@@ -83,6 +107,7 @@ class States(collections.defaultdict):  # type: ignore[type-arg]
     def __init__(self, values: dict[Any, Any], changes: Changes) -> None:
         super().__init__(None)
         self.changes = changes
+        changes.is_shared |= bool(values)
         for key, value in values.items():
             tracked = MemberState(value, changes) if isinstance(value, dict) else value
             dict.__setitem__(self, key, tracked)
@@ -95,6 +120,8 @@ class States(collections.defaultdict):  # type: ignore[type-arg]
     def tracked(self, key: Any) -> MemberState:
         """The state of a parameter, which counts its changes from now on."""
         value = self[key]
+        if not isinstance(value, dict):
+            raise BadInput(f"state: expected a dictionary for each parameter, found {type(value).__name__}")
         if type(value) is not MemberState:
             value = MemberState(value, self.changes)
             dict.__setitem__(self, key, value)
@@ -113,6 +140,11 @@ class States(collections.defaultdict):  # type: ignore[type-arg]
         return {key: dict(value) if isinstance(value, dict) else value for key, value in self.items()}
 
 
+def peek(state: dict[str, Any], key: str) -> Any:
+    """A value of the state of one parameter, or None, for the optimizer itself: it does not count as shared."""
+    return dict.get(state, key)
+
+
 def _plain_states(values: dict[Any, Any]) -> Any:
     return collections.defaultdict(dict, values)
 
@@ -120,3 +152,5 @@ def _plain_states(values: dict[Any, Any]) -> Any:
 for _class, _base in ((MemberState, dict), (States, collections.defaultdict)):
     for _name in _MUTATORS:
         setattr(_class, _name, _counting(_name, _base))
+for _name in _READERS:
+    setattr(MemberState, _name, _sharing(_name))

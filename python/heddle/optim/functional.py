@@ -98,6 +98,8 @@ def _check_tensors(name: str, lists: dict[str, Sequence[Any]]) -> None:
     for argument, members in lists.items():
         needed = argument in ("params", "state_steps")
         for place, member in enumerate(members):
+            if isinstance(member, torch.Tensor) and (member.layout is not torch.strided or member.is_nested):
+                raise BadInput(f"{name}: {argument}[{place}]: expected a dense tensor, found layout {member.layout}")
             if not isinstance(member, torch.Tensor) and (needed or member is not None):
                 found = type(member).__name__
                 raise BadInput(f"{name}: {argument}[{place}]: expected a tensor{'' if needed else ' or None'}, found {found}")
@@ -114,6 +116,9 @@ def _function(spec: Spec) -> Callable[..., None]:
         given = bind(name, signature, *args, **kwargs)
         given.apply_defaults()
         arguments = list(given.arguments.values())
+        for argument, members in zip(signature.parameters, arguments[: 2 + len(states)]):
+            if not isinstance(members, (list, tuple)):
+                raise TypeError(f"{name}: {argument}: expected a list of tensors, found {type(members).__name__}")
         params, grads = arguments[0], arguments[1]
         lists = dict(zip(states, arguments[2 : 2 + len(states)]))
         values = {}

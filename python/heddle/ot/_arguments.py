@@ -10,6 +10,8 @@ import difflib
 import functools
 import inspect
 
+from ..errors import BadInput
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,6 +32,11 @@ _SYNONYMS = (
     ("omega", "momentum"),
     ("anneal", "epsilon_scheduler"),
 )
+
+
+def is_word(value: object, words: Iterable[str]) -> bool:
+    """Whether a value is one of these words. Objects of other types are not compared: arrays have no truth value."""
+    return isinstance(value, str) and value in words
 
 
 def check_names(function: str, given: Iterable[str], known: Iterable[str]) -> None:
@@ -54,15 +61,45 @@ def _folded(name: str) -> str:
 
 def names_checked(function: Callable[P, R]) -> Callable[P, R]:
     """A function whose message about an unknown argument has the names that exist."""
-    known = tuple(inspect.signature(function).parameters)
+    parameters = inspect.signature(function).parameters
+    known = tuple(parameters)
+    by_place = [name for name, each in parameters.items() if each.kind == each.POSITIONAL_OR_KEYWORD]
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         if not kwargs.keys() <= set(known):
             check_names(function.__name__, kwargs, known)
+        if len(args) > len(by_place):
+            raise TypeError(
+                f"{function.__name__}() takes {', '.join(by_place)} by position and all others by name, found {len(args)} "
+                f"arguments by position{_order(args[0], args[2])}"
+            )
         return function(*args, **kwargs)
 
     return checked
+
+
+def _rank(array: Any) -> int:
+    """The number of axes of an array or of nested lists, at most 2; 0 if it has none that are known."""
+    if isinstance(array, (list, tuple)):
+        return 1 + bool(array and isinstance(array[0], (list, tuple)))
+    try:
+        return min(len(array.shape), 2)
+    except Exception:  # no array, which another message says
+        return 0
+
+
+def _order(M: Any, b: Any) -> str:
+    """A hint for a call in the order of POT's ``sinkhorn(a, b, M, reg)``."""
+    if _rank(M) == 1 and _rank(b) == 2:
+        return ": the order is M, a, b, not a, b, M as in ot.sinkhorn of POT"
+    return ""
+
+
+def check_order(M: Any, b: Any) -> None:
+    """Raises `BadInput` if costs and weights are in the order of POT's ``sinkhorn(a, b, M, reg)``."""
+    if hint := _order(M, b):
+        raise BadInput(f"M: expected costs, found a vector of weights, and costs as b{hint}")
 
 
 def keywords_of(function: Callable[..., Any]) -> list[str]:

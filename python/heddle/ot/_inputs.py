@@ -11,6 +11,7 @@ import numbers
 from .. import arrays, dtypes
 from .._values import short
 from ..errors import BadInput, Error
+from ._arguments import is_word
 from ._cache import Members
 from ._libraries import Library
 
@@ -29,14 +30,15 @@ def number(name: str, value: Any, good: Callable[[float], bool], expected: str) 
     Raises:
         BadInput: it is not, or not `good`.
     """
-    if getattr(value, "requires_grad", False):
-        raise BadInput(f"{name}: expected a number, found a tensor that needs a gradient: only M, a and b have one")
     try:
-        converted = float(value)
+        needs_gradient = bool(getattr(value, "requires_grad", False))
+        converted = 0.0 if needs_gradient else float(value)
     except OverflowError:
         raise BadInput(f"{name}: expected {expected}, found {short(value)}") from None
-    except (TypeError, ValueError, RuntimeError):
+    except Exception:  # any library's number may refuse
         raise BadInput(f"{name}: expected {expected}, found {type(value).__name__}") from None
+    if needs_gradient:
+        raise BadInput(f"{name}: expected a number, found a tensor that needs a gradient: only M, a and b have one")
     if not good(converted):
         raise BadInput(f"{name}: expected {expected}, found {converted:g}")
     return converted
@@ -96,8 +98,8 @@ class Problems:
             if seen.dtype != dtype:
                 raise BadInput(f"{self.name_of(index)}: expected dtype {dtype}, as in M[0], found {seen.dtype}")
         self.dtype = dtype
-        if layout not in (None, "row", "column"):
-            raise BadInput(f"layout: expected None, 'row' or 'column', found {layout!r}")
+        if layout is not None and not is_word(layout, ("row", "column")):
+            raise BadInput(f"layout: expected None, 'row' or 'column', found {short(layout)}")
         self.is_turned = layout == "column"
         self._bind(views)
 
@@ -108,8 +110,10 @@ class Problems:
         if M:
             try:
                 self.given = [numpy.asarray(M, numpy.float64)]
-            except (TypeError, ValueError):
-                raise BadInput(f"M: expected an array or a list of arrays, found {M!r:.200}") from None
+            except MemoryError:
+                raise
+            except Exception:  # such as rows of different lengths
+                raise BadInput(f"M: expected an array or a list of arrays, found {short(M)}") from None
             self.form = "single"
 
     def name_of(self, index: int) -> str:

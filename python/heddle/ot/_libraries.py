@@ -11,6 +11,7 @@ import sys
 from typing import NamedTuple
 
 from .. import arrays, dtypes
+from .._values import short
 from ..errors import BadInput, Error
 
 TYPE_CHECKING = False
@@ -28,6 +29,13 @@ class Place(NamedTuple):
     ordinal: int | None
     #: The handle of the CUDA stream; 0 on the cpu target.
     stream: int
+
+
+def _is_numpy(array: Any) -> bool:
+    """Whether an object is an array of NumPy, and not only one that NumPy can read."""
+    import numpy
+
+    return isinstance(array, numpy.ndarray)
 
 
 class Library:
@@ -87,10 +95,12 @@ class Library:
 
             try:
                 return self.asarray(numpy.asarray(array, numpy.float64))
-            except (TypeError, ValueError):
-                raise BadInput(f"{argument}: expected an array, found {array!r:.200}") from None
+            except MemoryError:
+                raise
+            except Exception:  # such as a list of text
+                raise BadInput(f"{argument}: expected an array, found {short(array)}") from None
         seen = self.view(array, argument)
-        if arrays.library_of(array) == self.name:
+        if arrays.library_of(array) == self.name and (self.name != "numpy" or _is_numpy(array)):
             return array.detach() if self.name == "torch" and array.requires_grad else array
         if self.name == "numpy":
             return arrays.to_library(seen, "numpy")

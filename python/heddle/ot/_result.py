@@ -46,6 +46,8 @@ _BAD_INPUT = {
     16: "rho_a, rho_b: expected positive numbers",
     32: "omega: expected a number between 0 and 2",
 }
+_SIDES = {1: 0, 2: 1}
+_SUMS = 4
 _NOT_FINITE = 64
 _INFEASIBLE = 128
 _NUMBERS = "M: expected costs that are not NaN or -inf, and initial potentials that are not NaN"
@@ -343,6 +345,24 @@ def _status(bits: int, converged: bool) -> Status:
     return Status.CONVERGED if converged else Status.LIMIT
 
 
+def _found(problem: Problem, index: int, bit: int) -> str:
+    """The weights of a problem that are wrong, for a message."""
+    import numpy
+
+    weights = []
+    for side in (problem.a, problem.b):
+        values = problem.problems.library.host(side.of(index)).astype(numpy.float64)
+        weights.append(numpy.exp(values) if problem.options.get("weights") == "log" else values)
+    if bit == _SUMS:
+        first, second = (float(each.sum()) for each in weights)
+        return f", found {first!r} and {second!r}"
+    if bit in _SIDES:
+        values = weights[_SIDES[bit]]
+        places = numpy.flatnonzero(~(numpy.isfinite(values) & (values >= 0)))
+        return f", found {values[places[0]]:g} at {places[0]}" if len(places) else ""
+    return ""
+
+
 def raise_bad_input(result: OTResult) -> None:
     """Raises `BadInput` if the status of a problem shows a mistake in an argument."""
     bits = result._on_host("status").reshape(-1)
@@ -353,5 +373,5 @@ def raise_bad_input(result: OTResult) -> None:
     word = int(bits[index])
     for bit, text in _BAD_INPUT.items():
         if word & bit:
-            raise BadInput(where + text)
+            raise BadInput(where + text + _found(result._problem, index, bit))
     raise BadInput(where + _NUMBERS)

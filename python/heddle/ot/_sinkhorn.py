@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
-from .._values import real, whole
+from .._values import has_axes, real, short, whole
 from ..errors import BadInput
-from ._arguments import names_checked
+from ._arguments import check_order, is_word, names_checked
 from ._inputs import Block, PerProblem, Problems, Uniform, Vectors, number
 from ._problem import OUTPUTS, Problem
 from ._result import OTResult, raise_bad_input
@@ -99,21 +99,25 @@ def sinkhorn(
             waits for the solve, and `OTResult.status` reports these.
         Unavailable: no GPU, driver or NVRTC.
     """
+    check_order(M, b)
     problems = Problems(M, layout)
-    compute = compute or ("f64" if problems.dtype == "f64" else "f32")
+    if compute is None:
+        compute = "f64" if problems.dtype == "f64" else "f32"
     options = _options(
         weights=(weights, ("plain", "log")),
         matrix=(matrix, ("cost", "log_kernel")),
         regularizer=(regularizer, ("kl", "entropy")),
         convention=(convention, ("scaling", "ott", "geomloss")),
     )
-    if compute not in ("f64", "f32"):
-        raise BadInput(f"compute: expected 'f64', 'f32' or None, found {compute!r}")
+    if not is_word(compute, ("f64", "f32")):
+        raise BadInput(f"compute: expected 'f64', 'f32' or None, found {short(compute)}")
+    if not isinstance(normalize, bool):
+        raise BadInput(f"normalize: expected True or False, found {short(normalize)}")
     if normalize:
         options["normalize"] = "true"
     loop = _options(order=(order, ("u", "v")), norm=(norm, ("l1", "l2", "max")))
-    if grad not in ("envelope", "detach"):
-        raise BadInput(f"grad: expected 'envelope' or 'detach', found {grad!r}")
+    if not is_word(grad, ("envelope", "detach")):
+        raise BadInput(f"grad: expected 'envelope' or 'detach', found {short(grad)}")
 
     scalars = _Scalars(problems)
     scalars.add("eps", eps, lambda x: 0 < x < math.inf, "a positive number")
@@ -128,7 +132,7 @@ def sinkhorn(
     lists = {}
     if isinstance(anneal, str):
         if anneal != "geometric":
-            raise BadInput(f"anneal: expected None, 'geometric' or an array, found {anneal!r}")
+            raise BadInput(f"anneal: expected None, 'geometric' or an array, found {short(anneal)}")
         scalars.add("eps0", eps0, lambda x: 0 < x < math.inf, "a positive number")
         scalars.add("decay", decay, lambda x: 0 < x < 1, "a number between 0 and 1")
         loop["anneal"] = anneal
@@ -142,7 +146,7 @@ def sinkhorn(
     values = scalars.finish()
     iterations = whole(limit)
     if iterations is None or not 0 <= iterations < 1 << 31:
-        raise BadInput(f"limit: expected a number of iterations from 0 to {(1 << 31) - 1}, found {limit!r}")
+        raise BadInput(f"limit: expected a number of iterations from 0 to {(1 << 31) - 1}, found {short(limit)}")
     limit = iterations
 
     sides: list[Vectors] = []
@@ -167,13 +171,13 @@ def sinkhorn(
         results[name] = problem.block(axes, compute, start=start)
     if init is not None:
         loop["init"] = "given"
-    eager = [output for output in OUTPUTS if output in outputs]
-    if isinstance(outputs, str) or len(eager) != len(list(outputs)) or "transforms" in eager:
-        raise BadInput(f"outputs: expected some of 'plan', 'cost', 'dual', 'marginals', 'argmax', found {outputs!r}")
+    eager = _chosen(outputs)
+    if eager is None:
+        raise BadInput(f"outputs: expected some of 'plan', 'cost', 'dual', 'marginals', 'argmax', found {short(outputs)}")
     results.update(problem.blocks(eager))
     recorded = whole(history)
-    if recorded is None or recorded < 0:
-        raise BadInput(f"history: expected a number of iterations, found {history!r}")
+    if recorded is None or not 0 <= recorded < 1 << 31:
+        raise BadInput(f"history: expected a number of iterations from 0 to {(1 << 31) - 1}, found {short(history)}")
     history = recorded
     if history:
         unknown = problems.library.full(history * problems.count, compute, math.nan)
@@ -193,11 +197,23 @@ def _options(**given: tuple[Any, tuple[str, ...]]) -> dict[str, str]:
     """The options that differ from their default, which is the first word."""
     chosen = {}
     for name, (value, words) in given.items():
-        if value not in words:
-            raise BadInput(f"{name}: expected {' or '.join(map(repr, words))}, found {value!r}")
+        if not is_word(value, words):
+            raise BadInput(f"{name}: expected {' or '.join(map(repr, words))}, found {short(value)}")
         if value != words[0]:
             chosen[name] = str(value)
     return chosen
+
+
+def _chosen(outputs: Any) -> list[str] | None:
+    """The names of outputs in the order of the program; None if some are no names of outputs, or are twice there."""
+    try:
+        given = [] if isinstance(outputs, str) else list(outputs)
+    except Exception:  # no sequence
+        return None
+    public = [output for output in OUTPUTS if output != "transforms"]
+    if isinstance(outputs, str) or not all(is_word(each, public) for each in given) or len(set(given)) != len(given):
+        return None
+    return [output for output in public if output in given]
 
 
 class _Scalars:
@@ -237,8 +253,7 @@ def _check_sides(problems: Problems, given: tuple[Any, Any]) -> None:
 
 
 def _is_vector(value: Any) -> bool:
-    shape = getattr(value, "shape", None)
-    return isinstance(value, (list, tuple)) or (shape is not None and len(shape) > 0)
+    return isinstance(value, (list, tuple)) or has_axes(value)
 
 
 def _starts(problems: Problems, init: Any, compute: str) -> list[list[Any] | None]:

@@ -10,8 +10,9 @@ import inspect
 import math
 import re
 
+from .._values import short
 from ..errors import BadInput
-from ._arguments import check_names, keywords_of
+from ._arguments import check_names, is_word, keywords_of
 from ._inputs import number
 from ._sinkhorn import sinkhorn
 
@@ -76,24 +77,25 @@ def solve(
     ):
         if given is not None:
             if isinstance(given, str) and given.lower() in ("kl", "entropy"):
-                reason = f"give reg_type={given!r} by its name"
-            raise BadInput(f"{name}: expected None, found {given!r:.60}: {reason}")
+                reason = f"give reg_type={short(given)} by its name"
+            raise BadInput(f"{name}: expected None, found {short(given)}: {reason}")
     if reg is None:
         raise BadInput(
             "reg: expected a positive number, found None: exact transport is not supported; a small reg with "
             'anneal="geometric" comes close'
         )
-    regularizer = str(reg_type).lower()
+    regularizer = reg_type.lower() if isinstance(reg_type, str) else ""
     if regularizer not in ("kl", "entropy"):
-        raise BadInput(f"reg_type: expected 'KL' or 'entropy', found {reg_type!r}")
-    if str(unbalanced_type).lower() != "kl":
-        raise BadInput(f"unbalanced_type: expected 'KL', found {unbalanced_type!r}")
+        raise BadInput(f"reg_type: expected 'KL' or 'entropy', found {short(reg_type)}")
+    if not isinstance(unbalanced_type, str) or unbalanced_type.lower() != "kl":
+        raise BadInput(f"unbalanced_type: expected 'KL', found {short(unbalanced_type)}")
     rho_a, rho_b = _pair(unbalanced)
     if rho_a is None and rho_b is None:
         options = {"order": "v", "norm": "l2", **options}
     if tol is None:
-        half = options.get("compute") == "f32" or not _is_double(M)
-        tol = 1e-6 if half and options.get("compute") != "f64" else 1e-9
+        compute = options.get("compute")
+        half = is_word(compute, ("f32",)) or not _is_double(M)
+        tol = 1e-6 if half and not is_word(compute, ("f64",)) else 1e-9
     check_names("solve", options, (*_ARGUMENTS, *_OPTIONS))
     chosen: dict[str, Any] = {"regularizer": regularizer, "grad": grad, **options}
     try:
@@ -141,8 +143,8 @@ def solve_batch(
     Raises:
         BadInput: as for `solve`.
     """
-    if method not in ("auto", "log_sinkhorn", "sinkhorn"):
-        raise BadInput(f"method: expected 'auto', 'log_sinkhorn' or 'sinkhorn', found {method!r}")
+    if not is_word(method, ("auto", "log_sinkhorn", "sinkhorn")):
+        raise BadInput(f"method: expected 'auto', 'log_sinkhorn' or 'sinkhorn', found {short(method)}")
     return solve(M, a, b, reg, reg_type=reg_type, max_iter=max_iter, tol=tol, grad=grad, **options)
 
 
@@ -171,7 +173,7 @@ def _pair(unbalanced: Any) -> tuple[float | None, float | None]:
     expected = "a positive number, a pair of them, or None"
     try:
         entries = list(unbalanced)
-    except TypeError:
+    except Exception:  # a number of any library is no sequence
         entries = [unbalanced]
     if len(entries) not in (1, 2):
         raise BadInput(f"unbalanced: expected {expected}, found {len(entries)} values")
@@ -182,5 +184,9 @@ def _pair(unbalanced: Any) -> tuple[float | None, float | None]:
 
 def _is_double(M: Any) -> bool:
     first = M[0] if isinstance(M, (list, tuple)) and M else M
-    dtype = getattr(first, "dtype", None)
-    return dtype is None or str(dtype).endswith("float64") or re.match(r"(torch\.)?int", str(dtype)) is not None
+    try:
+        dtype = getattr(first, "dtype", None)
+        text = "" if dtype is None else str(dtype)
+    except Exception:  # reading the costs gives the message
+        return True
+    return not text or text.endswith("float64") or re.match(r"(torch\.)?int", text) is not None

@@ -332,8 +332,26 @@ Error CudaOnCpuGraph::runLoop(const PlanNode &node) {
     if (!launch)
       return launch.takeError();
     launch->cluster = cluster;
-    std::vector<GridLaunch> alone = {std::move(*launch)};
-    return runLaunches(alone);
+    // Sometimes each half of the members has a launch, the last members first.
+    Table &table = tables[node.panel->table];
+    const int count = table.table.memberCount;
+    for (int first = 0, half = seed % 2 ? (count + 1) / 2 : count;
+         first < count; first += half) {
+      std::vector<int> chosen;
+      for (int k = first; seed % 2 && k < std::min(first + half, count); ++k)
+        chosen.push_back(count - 1 - k);
+      if (!chosen.empty()) {
+        table.table.chosen = chosen.data();
+        table.table.memberCount = chosen.size();
+      }
+      std::vector<GridLaunch> alone = {*launch};
+      Error error = runLaunches(alone);
+      table.table.chosen = nullptr;
+      table.table.memberCount = count;
+      if (error)
+        return error;
+    }
+    return Error::success();
   }
   const PlanVariant &variant = *choose(node);
   if (!variant.graphForm) {

@@ -50,6 +50,21 @@ inline bf16 to_bf16(float x) {
   return {static_cast<unsigned short>(rounded(bits, 16))};
 }
 
+template <class T> float first_of(unsigned word) { return to_f32(T{static_cast<unsigned short>(word)}); }
+template <class T> float second_of(unsigned word) { return to_f32(T{static_cast<unsigned short>(word >> 16)}); }
+template <class T> unsigned to_word(float first, float second);
+template <> inline unsigned to_word<f16>(float first, float second) {
+  return to_f16(first).bits | static_cast<unsigned>(to_f16(second).bits) << 16;
+}
+template <> inline unsigned to_word<bf16>(float first, float second) {
+  return to_bf16(first).bits | static_cast<unsigned>(to_bf16(second).bits) << 16;
+}
+
+// Denormals are zero, as on a GPU.
+inline float flushed(float x) { return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0.0f, x) : x; }
+inline float reciprocal_approx(float x) { return flushed(1.0f / flushed(x)); }
+inline float rsqrt_approx(float x) { return 1.0f / __builtin_sqrtf(flushed(x)); }
+
 inline bool same_bits(float a, float b) { return __float_as_uint(a) == __float_as_uint(b); }
 inline bool same_bits(double a, double b) { return __double_as_longlong(a) == __double_as_longlong(b); }
 template <class T> bool same_bits(T a, T b) { return a == b; }
@@ -73,6 +88,7 @@ template <class Vector> void write_evict_first(Vector *to, Vector value) {
 }
 
 inline void fence() { heddle_on_cpu->give_way(); }
+inline void fence_block() { heddle_on_cpu->give_way(); }
 inline void keep_order() {}
 inline int reread_thread_index() { return threadIdx.x; }
 
@@ -211,6 +227,10 @@ template <class T> T fetch(const T *from, int rank) {
   return *in_block(from, rank);
 }
 inline int fetch_now(const int *from, int rank) { return fetch(from, rank); }
+inline int read_now(const int *word) {
+  heddle_on_cpu->give_way();
+  return *static_cast<const volatile int *>(word);
+}
 template <class T> constexpr unsigned sent_bytes = sizeof(T) < 4 ? 4 : sizeof(T);
 template <class T> void send(T *to, const T &value, arrival *barrier, int rank) {
   heddle_on_cpu->give_way();

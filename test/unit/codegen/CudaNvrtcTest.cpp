@@ -338,23 +338,29 @@ struct PanelProgram {
 
 std::vector<PanelProgram> panelPrograms() {
   std::vector<PanelProgram> programs = {
-      {{"Sinkhorn", "sinkhorn"}, {601, 1000, 2500, 6001, 12001, 20001}, 64},
-      {{"SinkhornF64", "sinkhorn:dtype=f64"}, {601, 6001, 20001, 30}, 256},
-      {{"SinkhornBF16", "sinkhorn:dtype=bf16"}, {1000, 12001}, 256},
+      {{"Sinkhorn", "sinkhorn"},
+       {601, 1000, 2500, 6001, 12001, 20001, 17, 64, 100, 150, 250, 500},
+       64},
+      {{"SinkhornF64", "sinkhorn:dtype=f64"},
+       {601, 6001, 20001, 30, 64, 100, 250, 320},
+       256},
+      {{"SinkhornBF16", "sinkhorn:dtype=bf16"},
+       {1000, 12001, 64, 100, 250, 400},
+       256},
       {{"SinkhornUnbalanced", "sinkhorn:rho_a=1,rho_b=2,omega=1.1"},
-       {2500},
+       {2500, 64, 100, 250},
        256},
       {{"SinkhornAnnealed", "sinkhorn:anneal=geometric,order=v"},
-       {601, 6001, 12001},
+       {601, 6001, 12001, 64, 100, 250},
        256},
       {{"SinkhornAnnealedF64", "sinkhorn:anneal=geometric,order=v,dtype=f64"},
-       {6001, 12001},
+       {6001, 12001, 64, 100, 250},
        256}};
   for (const NamedProgram &program : writtenPrograms())
     if (program.name == "LoopBalances" || program.name == "LoopOfGrams" ||
         program.name == "LoopOfColumnPowers" ||
         program.name == "LoopOverMatricesByIteration")
-      programs.push_back({program, {601, 6001}, 256});
+      programs.push_back({program, {601, 6001, 64, 100}, 256});
   return programs;
 }
 
@@ -394,12 +400,13 @@ TEST_P(CudaPanelSources, CompileWithoutAWarning) {
   for (auto [k, width] : llvm::enumerate(GetParam().widths)) {
     // One architecture for each width, in turn.
     llvm::StringRef arch = std::array{"sm_90", "sm_100", "sm_120"}[k % 3];
-    auto shape =
-        panelClassFor(*panel, width, width, width, sharedBytesOf(arch));
-    if (!shape && arch == "sm_120")
+    auto classes = panelClassesFor(*panel, PanelExtents{width, width},
+                                   sharedBytesOf(arch));
+    if (!classes && arch == "sm_120")
       continue; // too wide for it
     SCOPED_TRACE((arch + ", width " + std::to_string(width)).str());
-    ASSERT_TRUE(shape);
+    ASSERT_TRUE(classes);
+    const PanelClass *shape = &classes->front().shape;
     KernelSource source{plan.name, plan.panelSource, plan.headers,
                         plan.options};
     for (const std::string &define : shape->defines())

@@ -245,12 +245,19 @@ PanelClass classOf(int threads, int groups, int items, int stages,
   shape.stages = stages;
   shape.cluster = cluster;
   shape.clusterPerMember = clusterPerMember;
+  shape.memberRows = groups * stages;
+  shape.memberColumns = threads / groups * items;
   shape.ragged = ragged;
   return shape;
 }
 
 PanelClass inPairs(PanelClass shape) {
   shape.rows = 2;
+  return shape;
+}
+
+PanelClass inFours(PanelClass shape) {
+  shape.rows = 4;
   return shape;
 }
 
@@ -280,7 +287,13 @@ const std::vector<NamedClass> &classes() {
       {"ClusterPerMemberOfOneGroup", classOf(128, 1, 2, 9, 1, 4), {}},
       {"ClusterPerMemberInPairs", inPairs(classOf(128, 2, 4, 5, 1, 4)), {}},
       // Different warps store row results and combine columns.
-      {"ClusterPerMemberApart", classOf(384, 4, 7, 4, 1, 8), {}}};
+      {"ClusterPerMemberApart", classOf(384, 4, 7, 4, 1, 8), {}},
+      {"TwoBlocksPerMember", classOf(64, 2, 8, 9, 1, 2), {}},
+      {"BlockPerMember", classOf(128, 4, 8, 5, 1, 1), {}},
+      // More rows than a group has barriers.
+      {"BlockPerMemberOfOneGroup", classOf(128, 1, 2, 37, 1, 1), {}},
+      {"BlockPerMemberInFours", inFours(classOf(64, 2, 8, 9, 1, 1)), {}},
+      {"BlockPerMemberApart", inPairs(classOf(384, 12, 8, 3, 1, 1)), {}}};
   return all;
 }
 

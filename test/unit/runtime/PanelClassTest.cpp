@@ -7,7 +7,11 @@
 
 #include "runtime/plan/PanelClass.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <gtest/gtest.h>
+
+#include <random>
 
 using namespace heddle::runtime;
 
@@ -34,6 +38,19 @@ std::vector<Kind> kinds() {
 
 /// The shared memory of a block on small and large architectures.
 constexpr int64_t kSmall = 99 * 1024, kLarge = 227 * 1024;
+
+/// The class of a list with a narrowest and a widest member, which have one
+/// class.
+std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
+                                        int64_t narrowest, int64_t widest,
+                                        int64_t rows, int64_t sharedBytes) {
+  auto classes = panelClassesFor(
+      panel, {PanelExtents{rows, narrowest}, {rows, widest}}, sharedBytes);
+  if (!classes)
+    return std::nullopt;
+  EXPECT_EQ(classes->size(), 1u);
+  return classes->front().shape;
+}
 
 std::vector<int64_t> widths() {
   std::vector<int64_t> all;
@@ -143,25 +160,102 @@ TEST(PanelClass, HasMoreThreadGroupsForShorterRows) {
 
 TEST(PanelClass, HasAClusterPerSmallMember) {
   PlanPanel panel = kinds()[0].panel;
-  for (auto [width, rows] : {std::pair(301, 251), {601, 501}, {768, 768}}) {
+  for (auto [width, rows, blocks] : {std::tuple(100, 100, 1),
+                                     {250, 250, 2},
+                                     {301, 251, 4},
+                                     {500, 500, 8},
+                                     {601, 501, 16},
+                                     {768, 768, 16}}) {
     auto chosen = panelClassFor(panel, width, width, rows, kLarge);
     ASSERT_TRUE(chosen);
-    EXPECT_EQ(chosen->clusterPerMember, 16);
-    EXPECT_EQ(chosen->panels(), 16);
+    EXPECT_EQ(chosen->clusterPerMember, blocks);
+    EXPECT_EQ(chosen->panels(), blocks);
     // All rows are on chip.
-    EXPECT_LE((rows + 15) / 16, chosen->groups * chosen->stages);
+    EXPECT_LE((rows + blocks - 1) / blocks, chosen->groups * chosen->stages);
     // No stage is unused.
-    EXPECT_LE(chosen->groups * (chosen->stages - 2), (rows + 15) / 16);
+    EXPECT_LT(chosen->groups * (chosen->stages - 1),
+              (rows + blocks - 1) / blocks);
   }
   // With several reductions over columns, the resident rows do not fit.
-  panel.columns = 4;
-  EXPECT_EQ(panelClassFor(panel, 500, 500, 500, kLarge)->clusterPerMember, 0);
+  panel.columns = 6;
+  EXPECT_EQ(panelClassFor(panel, 601, 601, 501, kLarge)->clusterPerMember, 0);
   panel.columns = 1;
   for (auto [width, rows] : {std::pair(301, 5000), {6001, 251}, {769, 300}})
     EXPECT_EQ(
         panelClassFor(panel, width, width, rows, kLarge)->clusterPerMember, 0);
-  EXPECT_EQ(panelClassFor(panel, 301, 301, 251, kSmall)->clusterPerMember, 0);
-  EXPECT_LE(heddle::max_cluster_columns, heddle::max_cluster_rows);
+}
+
+/// Blocks that send each other no messages process members only alone.
+TEST(PanelClass, HasOneBlockPerMemberWithoutMessages) {
+  PlanPanel panel = kinds()[0].panel;
+  panel.clusterPerMember = false;
+  EXPECT_EQ(panelClassFor(panel, 100, 100, 100, kLarge)->clusterPerMember, 1);
+  EXPECT_EQ(panelClassFor(panel, 250, 250, 250, kLarge)->clusterPerMember, 0);
+}
+
+/// The form of a member follows from its own extents.
+TEST(PanelClass, HasTheFormOfAMemberAlone) {
+  std::mt19937_64 random(3);
+  for (const Kind &kind : kinds())
+    for (int64_t shared : {kSmall, kLarge})
+      for (int list = 0; list < 40; ++list) {
+        std::vector<PanelExtents> members(1 + random() % 60);
+        for (PanelExtents &member : members) {
+          int64_t most = 1 << (1 + random() % 11);
+          member = {static_cast<int64_t>(random() % most),
+                    static_cast<int64_t>(random() % most)};
+        }
+        auto classes = panelClassesFor(kind.panel, members, shared);
+        ASSERT_TRUE(classes);
+        std::vector<int> seen(members.size());
+        for (auto [k, part] : llvm::enumerate(*classes)) {
+          const PanelClass &shape = part.shape;
+          // Only the first class may be that of the whole grid.
+          ASSERT_TRUE(k == 0 || shape.clusterPerMember > 0);
+          ASSERT_LE(shape.sharedBytes, shared);
+          for (int member : part.members) {
+            ++seen[member];
+            auto [rows, columns] = members[member];
+            SCOPED_TRACE(std::string(kind.name) + ", " + std::to_string(rows) +
+                         "x" + std::to_string(columns));
+            auto alone =
+                panelClassesFor(kind.panel, members[member], shared)->front();
+            ASSERT_EQ(shape.clusterPerMember, alone.shape.clusterPerMember);
+            if (!shape.clusterPerMember)
+              continue;
+            // The constants that the order of sums follows from.
+            ASSERT_EQ(shape.threads, alone.shape.threads);
+            ASSERT_EQ(shape.groups, alone.shape.groups);
+            ASSERT_GE(shape.memberColumns, columns);
+            ASSERT_GE(int64_t(shape.threads / shape.groups) *
+                          shape.itemsPerThread,
+                      columns);
+            ASSERT_GE(int64_t(shape.memberRows) * shape.clusterPerMember, rows);
+            ASSERT_EQ(shape.memberRows, shape.groups * shape.stages);
+            ASSERT_TRUE(shape.ragged ||
+                        columns >= (shape.itemsPerThread - 1) *
+                                       (shape.threads / shape.groups));
+          }
+        }
+        ASSERT_EQ(seen, std::vector<int>(members.size(), 1));
+      }
+}
+
+/// A large member does not change the classes of the others.
+TEST(PanelClass, SeparatesLargeMembers) {
+  PlanPanel panel = kinds()[0].panel;
+  std::vector<PanelExtents> members(256, {100, 100});
+  members[7] = {3001, 2003};
+  auto classes = panelClassesFor(panel, members, kLarge);
+  ASSERT_TRUE(classes);
+  ASSERT_EQ(classes->size(), 2u);
+  EXPECT_EQ(classes->front().members, std::vector<int>{7});
+  EXPECT_EQ(classes->back().members.size(), 255u);
+  EXPECT_EQ(classes->back().shape, panelClassFor(panel, 100, 100, 100, kLarge));
+  // The largest members of a class begin first.
+  members = {{70, 30}, {100, 90}, {65, 9}, {90, 101}};
+  EXPECT_EQ(panelClassesFor(panel, members, kLarge)->front().members,
+            (std::vector<int>{3, 1, 0, 2}));
 }
 
 TEST(PanelClass, CountsRowsIn32Bits) {
@@ -191,7 +285,9 @@ TEST(PanelClass, Describes) {
           "-DHEDDLE_PANEL_THREADS=512", "-DHEDDLE_PANEL_ITEMS_PER_THREAD=24",
           "-DHEDDLE_PANEL_GROUPS=1", "-DHEDDLE_PANEL_STAGES=3",
           "-DHEDDLE_PANEL_CLUSTER=1", "-DHEDDLE_PANEL_CLUSTER_PER_MEMBER=0",
-          "-DHEDDLE_PANEL_RAGGED=0", "-DHEDDLE_PANEL_ROWS=1"}));
+          "-DHEDDLE_PANEL_RAGGED=0", "-DHEDDLE_PANEL_ROWS=1",
+          "-DHEDDLE_PANEL_MEMBER_ROWS=64", "-DHEDDLE_PANEL_MEMBER_COLUMNS=64",
+          "-DHEDDLE_PANEL_BLOCKS=1"}));
 }
 
 } // namespace

@@ -98,6 +98,16 @@ Expected<double> Device::time(function_ref<Error()> replay, int replays,
   return times[samples / 2];
 }
 
+Expected<double> Device::timeAdaptively(function_ref<Error()> replay) {
+  constexpr double sampleSeconds = 0.03, longSeconds = 0.1;
+  auto once = time(replay, /*replays=*/1, /*samples=*/1);
+  if (!once)
+    return once.takeError();
+  return time(replay,
+              std::clamp(static_cast<int>(sampleSeconds / *once), 1, kReplays),
+              *once > longSeconds ? 3 : kSamples);
+}
+
 Expected<GraphExecHandle> Device::capture(function_ref<Error(CUstream)> issue) {
   HEDDLE_DRIVER_CALL(getDriver(), cuStreamBeginCapture, stream.get(),
                      CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);

@@ -19,6 +19,11 @@ namespace heddle::bench {
 inline constexpr llvm::StringLiteral kProtocol =
     "20 back-to-back replays between two events; median of 9 samples after "
     "one warm-up; candidates alternate, best of two rounds";
+/// The protocol of steps that may take long.
+inline constexpr llvm::StringLiteral kAdaptiveProtocol =
+    "back-to-back replays of about 30 ms, at most 20, between two events; "
+    "median of 9 samples, of 3 if a replay takes over 0.1 s, after one "
+    "warm-up; candidates alternate, best of two rounds";
 
 class Device {
 public:
@@ -40,6 +45,11 @@ public:
   /// Returns the device time of `replay`, which submits one step to the stream.
   llvm::Expected<double> time(llvm::function_ref<llvm::Error()> replay,
                               int replays = kReplays, int samples = kSamples);
+
+  /// The same with as many replays as take about 30 ms, at most kReplays, and
+  /// with few samples if one replay takes long.
+  llvm::Expected<double>
+  timeAdaptively(llvm::function_ref<llvm::Error()> replay);
 
   /// Returns the launches of `issue` as an instantiated graph.
   llvm::Expected<runtime::GraphExecHandle>

@@ -20,6 +20,7 @@ namespace {
 class Gradients {
 public:
   Gradients(Generated &generated, const Lists &lists) : generated(generated) {
+    dtype = static_cast<heddle_dtype>(lists.dtype(Lists::grad));
     for (size_t member = 0; member < lists.size(); ++member) {
       const Extents &shape = lists.getModel().shapes[member];
       ranks.push_back(static_cast<int>(shape.size()));
@@ -34,10 +35,9 @@ public:
 
   Error bind(int set) {
     for (const std::string &name : names)
-      if (Error error = cli::toError(
-              heddle_bind_list(generated.getGraph().get(), name.c_str(),
-                               HEDDLE_F32, ranks.size(), pointers[set].data(),
-                               ranks.data(), extents.data())))
+      if (Error error = cli::toError(heddle_bind_list(
+              generated.getGraph().get(), name.c_str(), dtype, ranks.size(),
+              pointers[set].data(), ranks.data(), extents.data())))
         return error;
     return Error::success();
   }
@@ -49,6 +49,7 @@ public:
 
 private:
   Generated &generated;
+  heddle_dtype dtype;
   std::vector<std::string> names;
   std::vector<void *> pointers[2];
   std::vector<int> ranks;

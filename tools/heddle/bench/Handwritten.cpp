@@ -73,8 +73,25 @@ static_assert(sizeof(ChunkTable) == 3520);
 enum Scalar { lr, beta1, beta2, eps, weightDecay, maxNorm, momentum, scalars };
 const double kValues[scalars] = {1e-3, 0.9, 0.999, 1e-8, 1e-2, 1.0, 0.9};
 
-constexpr int kTile = 1024, kGradTile = 4096;
+constexpr int kThreads = 256, kGradTile = 4096;
 } // namespace
+
+/// Whether the kernels compute in double.
+static bool isDouble(ElementTypes types) {
+  return types.param == DType::F64 || types.state == DType::F64;
+}
+
+/// The elements of a tile, and the bytes of the kernels' own entries per
+/// member.
+static int tileOf(ElementTypes types) {
+  return kThreads * (isDouble(types) ? 2 : 4);
+}
+static size_t memoBytes(ElementTypes types) {
+  return isDouble(types) ? 48 : 32;
+}
+static size_t scalarBytes(ElementTypes types) {
+  return isDouble(types) ? 64 : 32;
+}
 
 static Hyper hyper(const DeviceMemory &memory) {
   auto at = [&](Scalar scalar) { return memory.address() + 8 * scalar; };
@@ -124,11 +141,13 @@ Error HandwrittenStep::replay(Device &device) const {
   return Error::success();
 }
 
-Error Handwritten::compile(StringRef file) {
+Error Handwritten::compile(StringRef file, ElementTypes types) {
   KernelSource source;
   source.name = file.str();
   source.text = benchFile(file).str();
-  source.options = {"--std=c++17", "--fmad=false"};
+  source.options = {"--std=c++17", "--fmad=false",
+                    formatv("-DPARAM={0}", elementCode(types.param)).str(),
+                    formatv("-DSTATE={0}", elementCode(types.state)).str()};
   auto image =
       compileSource(source, device.getContext()->arch(), ImageKind::Cubin);
   if (!image)
@@ -138,16 +157,12 @@ Error Handwritten::compile(StringRef file) {
                    ArrayRef<char>(image->image.data(), image->image.size()));
   if (!module)
     return module.takeError();
-  modules.push_back(std::move(*module));
+  modules[types.name()].push_back(std::move(*module));
   return Error::success();
 }
 
 Expected<std::unique_ptr<Handwritten>> Handwritten::create(Device &device) {
   std::unique_ptr<Handwritten> result(new Handwritten(device));
-  for (StringRef file : {"adamw.cu", "sgd_momentum.cu", "clip_adamw.cu",
-                         "multi_tensor_apply_adamw.cu"})
-    if (Error error = result->compile(file))
-      return std::move(error);
   auto memory = device.allocate(sizeof(kValues));
   if (!memory)
     return memory.takeError();
@@ -158,8 +173,17 @@ Expected<std::unique_ptr<Handwritten>> Handwritten::create(Device &device) {
   return result;
 }
 
-Expected<CUfunction> Handwritten::function(StringRef entry) {
-  for (const auto &module : modules) {
+Expected<CUfunction> Handwritten::function(ElementTypes types,
+                                           StringRef entry) {
+  if (!modules.count(types.name())) {
+    for (StringRef file : {"adamw.cu", "sgd_momentum.cu", "clip_adamw.cu"})
+      if (Error error = compile(file, types))
+        return std::move(error);
+    if (types == ElementTypes())
+      if (Error error = compile("multi_tensor_apply_adamw.cu", types))
+        return std::move(error);
+  }
+  for (const auto &module : modules[types.name()]) {
     auto found = module->function(entry);
     if (found)
       return *found;
@@ -200,10 +224,10 @@ Expected<HandwrittenStep> Handwritten::adamw(const Lists &lists,
   step.name = entry.str();
   step.launches = 1;
   std::vector<AdamTile> descriptors;
-  forEachTile(lists, kTile,
+  forEachTile(lists, tileOf(lists.getTypes()),
               [&](size_t member, int64_t begin, int count, int tiles) {
                 auto at = [&](Lists::Kind kind) {
-                  return lists.at(kind, member) + 4 * begin;
+                  return lists.at(kind, member, begin);
                 };
                 descriptors.push_back({at(Lists::param),
                                        at(Lists::grad),
@@ -215,14 +239,14 @@ Expected<HandwrittenStep> Handwritten::adamw(const Lists &lists,
                                        tiles,
                                        {}});
               });
-  auto kernel = function(entry);
+  auto kernel = function(lists.getTypes(), entry);
   if (!kernel)
     return kernel.takeError();
   auto tiles =
       table(step, descriptors.data(), descriptors.size() * sizeof(AdamTile));
   if (!tiles)
     return tiles.takeError();
-  auto memo = scratch(step, 32 * lists.size());
+  auto memo = scratch(step, memoBytes(lists.getTypes()) * lists.size());
   if (!memo)
     return memo.takeError();
   auto tickets = scratch(step, 4 * lists.size());
@@ -244,14 +268,13 @@ Expected<HandwrittenStep> Handwritten::sgd(const Lists &lists) {
   step.name = "sgd_momentum";
   step.launches = 1;
   std::vector<SgdTile> descriptors;
-  forEachTile(lists, kTile, [&](size_t member, int64_t begin, int count, int) {
-    auto at = [&](Lists::Kind kind) {
-      return lists.at(kind, member) + 4 * begin;
-    };
+  int tile = tileOf(lists.getTypes());
+  forEachTile(lists, tile, [&](size_t member, int64_t begin, int count, int) {
+    auto at = [&](Lists::Kind kind) { return lists.at(kind, member, begin); };
     descriptors.push_back(
         {at(Lists::param), at(Lists::grad), at(Lists::first), count, 0});
   });
-  auto kernel = function("sgd_momentum");
+  auto kernel = function(lists.getTypes(), "sgd_momentum");
   if (!kernel)
     return kernel.takeError();
   auto tiles =
@@ -279,13 +302,12 @@ Expected<HandwrittenStep> Handwritten::clip(const Lists &lists,
   forEachTile(lists, kGradTile,
               [&](size_t member, int64_t begin, int count, int) {
                 gradDescriptors.push_back(
-                    {lists.at(Lists::grad, member) + 4 * begin, count, 0});
+                    {lists.at(Lists::grad, member, begin), count, 0});
               });
   std::vector<UpdateTile> descriptors;
-  forEachTile(lists, kTile, [&](size_t member, int64_t begin, int count, int) {
-    auto at = [&](Lists::Kind kind) {
-      return lists.at(kind, member) + 4 * begin;
-    };
+  int tile = tileOf(lists.getTypes());
+  forEachTile(lists, tile, [&](size_t member, int64_t begin, int count, int) {
+    auto at = [&](Lists::Kind kind) { return lists.at(kind, member, begin); };
     descriptors.push_back({at(Lists::param),
                            at(Lists::grad),
                            at(Lists::first),
@@ -294,8 +316,10 @@ Expected<HandwrittenStep> Handwritten::clip(const Lists &lists,
                            static_cast<int>(member),
                            {}});
   });
-  auto partials = function("clip_adamw_partials"),
-       combine = function("clip_adamw_combine"), update = function(entry);
+  ElementTypes types = lists.getTypes();
+  auto partials = function(types, "clip_adamw_partials"),
+       combine = function(types, "clip_adamw_combine"),
+       update = function(types, entry);
   if (!partials || !combine || !update)
     return joinErrors(partials.takeError(),
                       joinErrors(combine.takeError(), update.takeError()));
@@ -310,7 +334,7 @@ Expected<HandwrittenStep> Handwritten::clip(const Lists &lists,
   auto partial = scratch(step, 8 * gradDescriptors.size());
   if (!partial)
     return partial.takeError();
-  auto memberScalars = scratch(step, 32 * lists.size());
+  auto memberScalars = scratch(step, scalarBytes(types) * lists.size());
   if (!memberScalars)
     return memberScalars.takeError();
   auto factor = scratch(step, 16);
@@ -344,7 +368,8 @@ Expected<HandwrittenStep> Handwritten::multiTensorApply(const Lists &lists) {
   HandwrittenStep step;
   step.name = "mta_adamw";
   step.multiTensorApply = true;
-  auto advance = function("mta_advance_steps"), update = function("mta_adamw");
+  auto advance = function(lists.getTypes(), "mta_advance_steps"),
+       update = function(lists.getTypes(), "mta_adamw");
   if (!advance || !update)
     return joinErrors(advance.takeError(), update.takeError());
   // Fill each table up to its maximum number of tensors or blocks.
@@ -409,7 +434,7 @@ Expected<std::vector<HandwrittenStep>> Handwritten::steps(StringRef optimizer,
     error = add(adamw(lists, "adamw"));
     if (!error)
       error = add(adamw(lists, "adamw_l2"));
-    if (!error)
+    if (!error && lists.getTypes() == ElementTypes())
       error = add(multiTensorApply(lists));
   } else if (optimizer == "sgd") {
     error = add(sgd(lists));

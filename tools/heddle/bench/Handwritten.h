@@ -13,6 +13,8 @@
 
 #include "Lists.h"
 
+#include <map>
+
 namespace heddle::bench {
 
 /// One hand-written step over the lists of a model.
@@ -33,15 +35,17 @@ class Handwritten {
 public:
   static llvm::Expected<std::unique_ptr<Handwritten>> create(Device &device);
 
-  /// Every hand-written form of `optimizer` ("adamw", "sgd", "clip_adamw").
+  /// Every hand-written form of `optimizer` ("adamw", "sgd", "clip_adamw") for
+  /// the element types of `lists`.
   llvm::Expected<std::vector<HandwrittenStep>> steps(llvm::StringRef optimizer,
                                                      const Lists &lists);
 
 private:
   explicit Handwritten(Device &device) : device(device) {}
 
-  llvm::Error compile(llvm::StringRef file);
-  llvm::Expected<CUfunction> function(llvm::StringRef entry);
+  llvm::Error compile(llvm::StringRef file, ElementTypes types);
+  llvm::Expected<CUfunction> function(ElementTypes types,
+                                      llvm::StringRef entry);
   llvm::Expected<HandwrittenStep> adamw(const Lists &lists,
                                         llvm::StringRef entry);
   llvm::Expected<HandwrittenStep> sgd(const Lists &lists);
@@ -53,7 +57,8 @@ private:
   llvm::Expected<char *> scratch(HandwrittenStep &step, size_t bytes);
 
   Device &device;
-  std::vector<std::shared_ptr<runtime::Module>> modules;
+  /// The modules by the name of their element types.
+  std::map<std::string, std::vector<std::shared_ptr<runtime::Module>>> modules;
   runtime::DeviceMemory hyperparameters;
 };
 

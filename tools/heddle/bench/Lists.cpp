@@ -18,39 +18,54 @@ using namespace heddle::runtime;
 
 namespace heddle::bench {
 
-static constexpr int64_t kPattern = 1 << 20; // floats for each of two lists
+static constexpr int64_t kPattern = 1 << 20; // elements of each of two lists
+
+double Lists::bytes(const cli::Model &model, ElementTypes types) {
+  return static_cast<double>(model.elements()) *
+         (3 * dtypeSize(types.param) + 2 * dtypeSize(types.state));
+}
 
 Expected<std::unique_ptr<Lists>> Lists::create(Device &device,
-                                               const cli::Model &model) {
-  std::unique_ptr<Lists> lists(new Lists(model));
+                                               const cli::Model &model,
+                                               ElementTypes types,
+                                               InitialGradients gradients) {
+  std::unique_ptr<Lists> lists(new Lists(model, types, gradients));
   for (const Extents &shape : model.shapes) {
     int64_t count = elementCount(shape);
     lists->counts.push_back(count);
-    lists->offsets.push_back(lists->total);
-    lists->total += (4 * count + 15) & ~size_t(15);
+    for (Kind kind : {param, first}) {
+      size_t &total = lists->total[isState(kind)];
+      lists->offsets[isState(kind)].push_back(total);
+      total += (dtypeSize(lists->dtype(kind)) * count + 15) & ~size_t(15);
+    }
   }
-  for (DeviceMemory &memory : lists->memory) {
-    auto allocated = device.allocate(lists->total);
+  for (int kind = 0; kind < kinds; ++kind) {
+    auto allocated = device.allocate(lists->bytes(Kind(kind)));
     if (!allocated)
       return allocated.takeError();
-    memory = std::move(*allocated);
+    lists->memory[kind] = std::move(*allocated);
   }
   auto steps = device.allocate(4 * lists->size());
   if (!steps)
     return steps.takeError();
   lists->steps = std::move(*steps);
 
-  auto pattern = device.allocate(2 * 4 * kPattern);
+  size_t piece = kPattern * dtypeSize(types.param);
+  auto pattern = device.allocate(2 * piece);
   if (!pattern)
     return pattern.takeError();
   lists->pattern = std::move(*pattern);
+  // Small gradients would vanish in the second moments of f16, which has no
+  // numbers between 0 and 6e-8. Trainings in f16 scale the loss for this
+  // reason.
+  double deviation = types.param == DType::F16 ? 1 : 1e-3;
   std::vector<double> values(kPattern);
-  std::vector<char> stored(2 * 4 * kPattern);
+  std::vector<char> stored(2 * piece);
   for (int list : {0, 1}) {
-    cli::makeElements({cli::Contents::normal, list == 0 ? 0.02 : 1e-3}, 0, list,
-                      0, kPattern, values.data());
-    cli::storeElements(DType::F32, values.data(), kPattern,
-                       stored.data() + list * 4 * kPattern);
+    cli::makeElements({cli::Contents::normal, list == 0 ? 0.02 : deviation}, 0,
+                      list, 0, kPattern, values.data());
+    cli::storeElements(types.param, values.data(), kPattern,
+                       stored.data() + list * piece);
   }
   if (Error error =
           device.upload(lists->pattern.address(), stored.data(), stored.size()))
@@ -61,16 +76,23 @@ Expected<std::unique_ptr<Lists>> Lists::create(Device &device,
 }
 
 Error Lists::reset(Device &device) {
-  constexpr size_t piece = 4 * kPattern;
-  for (Kind kind : {param, grad, otherGrad})
-    for (size_t done = 0; done < total; done += piece)
-      if (Error error =
-              device.copy(memory[kind].address() + done,
-                          pattern.address() + (kind == param ? 0 : piece),
-                          std::min(piece, total - done)))
+  size_t piece = kPattern * dtypeSize(types.param);
+  auto repeat = [&](Kind kind, const char *from) -> Error {
+    for (size_t done = 0; done < bytes(kind); done += piece)
+      if (Error error = device.copy(memory[kind].address() + done, from,
+                                    std::min(piece, bytes(kind) - done)))
         return error;
+    return Error::success();
+  };
+  if (Error error = repeat(param, pattern.address()))
+    return error;
+  for (Kind kind : {grad, otherGrad})
+    if (Error error = gradients == InitialGradients::zero
+                          ? device.clear(memory[kind].address(), bytes(kind))
+                          : repeat(kind, pattern.address() + piece))
+      return error;
   for (Kind kind : {first, second})
-    if (Error error = device.clear(memory[kind].address(), total))
+    if (Error error = device.clear(memory[kind].address(), bytes(kind)))
       return error;
   return device.clear(steps.address(), 4 * size());
 }

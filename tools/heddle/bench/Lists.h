@@ -13,40 +13,57 @@
 
 #include "../ShapesFile.h"
 #include "Device.h"
+#include "ElementTypes.h"
 
 namespace heddle::bench {
 
-/// The float32 lists of one model.
+/// The initial values of gradients.
+enum class InitialGradients { random, zero };
+
+/// The lists of one model.
 class Lists {
 public:
-  enum Kind { param, grad, first, second, otherGrad };
+  enum Kind { param, grad, first, second, otherGrad, kinds };
 
-  static llvm::Expected<std::unique_ptr<Lists>> create(Device &device,
-                                                       const cli::Model &model);
+  static llvm::Expected<std::unique_ptr<Lists>>
+  create(Device &device, const cli::Model &model, ElementTypes types = {},
+         InitialGradients gradients = InitialGradients::random);
+  /// Bytes of all lists of a model.
+  static double bytes(const cli::Model &model, ElementTypes types);
 
   const cli::Model &getModel() const { return model; }
+  ElementTypes getTypes() const { return types; }
   size_t size() const { return counts.size(); }
   int64_t count(size_t member) const { return counts[member]; }
-  char *at(Kind kind, size_t member) const {
-    return memory[kind].address() + offsets[member];
+  runtime::DType dtype(Kind kind) const {
+    return isState(kind) ? types.state : types.param;
+  }
+  char *at(Kind kind, size_t member, int64_t element = 0) const {
+    return memory[kind].address() + offsets[isState(kind)][member] +
+           element * dtypeSize(dtype(kind));
   }
   /// The float32 step counter of a member; the counters form one array.
   char *step(size_t member) const { return steps.address() + 4 * member; }
   /// Bytes of one kind of list.
-  size_t bytes() const { return total; }
+  size_t bytes(Kind kind) const { return total[isState(kind)]; }
   const char *base(Kind kind) const { return memory[kind].address(); }
 
   /// Restores the initial parameters and gradients and clears the state.
   llvm::Error reset(Device &device);
 
 private:
-  explicit Lists(const cli::Model &model) : model(model) {}
+  Lists(const cli::Model &model, ElementTypes types, InitialGradients gradients)
+      : model(model), types(types), gradients(gradients) {}
+  static bool isState(Kind kind) { return kind == first || kind == second; }
 
   cli::Model model;
+  ElementTypes types;
+  InitialGradients gradients;
   std::vector<int64_t> counts;
-  std::vector<size_t> offsets;
-  size_t total = 0;
-  runtime::DeviceMemory memory[5], steps, pattern;
+  /// In bytes: of parameters and gradients, and of state.
+  std::vector<size_t> offsets[2];
+  size_t total[2] = {0, 0};
+  runtime::DeviceMemory memory[kinds], steps, pattern;
 };
 
 } // namespace heddle::bench

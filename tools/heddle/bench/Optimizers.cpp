@@ -24,10 +24,21 @@ namespace heddle::bench {
 
 ArrayRef<Optimizer> optimizers() {
   static const Optimizer all[] = {
-      {"adamw", "adamw", 28},
-      {"sgd", "sgd:momentum=0.9", 20},
-      {"clip_adamw", "clip_by_global_norm+adamw", 32}};
+      {"adamw", "adamw", 3, 4},
+      {"sgd", "sgd:momentum=0.9", 3, 2},
+      {"clip_adamw", "clip_by_global_norm+adamw", 4, 4}};
   return all;
+}
+
+std::string Optimizer::program(ElementTypes types) const {
+  std::string result = text.str();
+  if (types == ElementTypes())
+    return result;
+  result += (text.contains(':') ? ",dtype=" : ":dtype=");
+  result += dtypeName(types.param);
+  if (types.state != types.param)
+    result += (",state=" + dtypeName(types.state)).str();
+  return result;
 }
 
 namespace {
@@ -36,8 +47,8 @@ public:
   Benchmark(Device &device, cli::Progress &progress)
       : device(device), progress(progress) {}
 
-  Error measureModel(const cli::Model &model, ArrayRef<Optimizer> chosen,
-                     OptimizerReport &report);
+  Error measureModel(const cli::Model &model, const OptimizerChoice &choice,
+                     ElementTypes types, OptimizerReport &report);
   Error open();
   Expected<CounterChanges> countChanges(const cli::Model &model,
                                         const cli::Model &other);
@@ -120,9 +131,10 @@ Error Benchmark::compareBits(Generated &generated, const HandwrittenStep &step,
     for (int k = 0; k < 3; ++k)
       if (Error error = which ? step.replay(device) : generated.replay())
         return error;
-    results[which].resize(lists.bytes());
-    if (Error error = device.download(results[which].data(),
-                                      lists.base(Lists::param), lists.bytes()))
+    results[which].resize(lists.bytes(Lists::param));
+    if (Error error =
+            device.download(results[which].data(), lists.base(Lists::param),
+                            lists.bytes(Lists::param)))
       return error;
   }
   row.sameBits = results[0] == results[1];
@@ -154,11 +166,12 @@ Error Benchmark::measure(const Optimizer &optimizer, Lists &lists,
                          double bandwidth, OptimizerRow &row) {
   const cli::Model &model = lists.getModel();
   row.optimizer = optimizer.name.str();
-  row.program = optimizer.program.str();
+  row.types = lists.getTypes();
+  row.program = optimizer.program(row.types);
   row.model = model.name;
   row.tensors = static_cast<int64_t>(model.shapes.size());
   row.parameters = model.elements();
-  row.bytesPerParameter = optimizer.bytesPerParameter;
+  row.bytesPerParameter = optimizer.bytesPerParameter(row.types);
   row.floor =
       static_cast<double>(row.parameters) * row.bytesPerParameter / bandwidth;
   auto &graphs = programs[row.program];
@@ -201,27 +214,27 @@ Error Benchmark::measure(const Optimizer &optimizer, Lists &lists,
 }
 
 Error Benchmark::measureModel(const cli::Model &model,
-                              ArrayRef<Optimizer> chosen,
+                              const OptimizerChoice &choice, ElementTypes types,
                               OptimizerReport &report) {
   auto free = device.freeBytes();
   if (!free)
     return free.takeError();
-  double needed = 20.5 * static_cast<double>(model.elements());
+  std::string what = model.name + " in " + types.name();
+  double needed = 1.025 * Lists::bytes(model, types);
   if (needed > 0.95 * static_cast<double>(*free)) {
     report.skipped.push_back(formatv("{0}: needs {1:f1} GB, {2:f1} GB are free",
-                                     model.name, needed * 1e-9,
+                                     what, needed * 1e-9,
                                      static_cast<double>(*free) * 1e-9));
     return Error::success();
   }
-  auto lists = Lists::create(device, model);
+  auto lists = Lists::create(device, model, types, choice.gradients);
   if (!lists)
     return lists.takeError();
-  for (const Optimizer &optimizer : chosen) {
-    progress.show("measuring " + optimizer.name + " on " + model.name + " ...");
+  for (const Optimizer &optimizer : choice.optimizers) {
+    progress.show("measuring " + optimizer.name + " on " + what + " ...");
     OptimizerRow &row = report.rows.emplace_back();
     if (Error error = measure(optimizer, **lists, report.copyBandwidth, row))
-      return withContext(optimizer.name + " on " + model.name,
-                         std::move(error));
+      return withContext(optimizer.name + " on " + what, std::move(error));
   }
   return Error::success();
 }
@@ -283,10 +296,10 @@ Expected<CounterChanges> Benchmark::countChanges(const cli::Model &model,
 }
 
 Expected<OptimizerReport> measureOptimizers(Device &device,
-                                            ArrayRef<cli::Model> models,
-                                            ArrayRef<Optimizer> chosen,
+                                            const OptimizerChoice &choice,
                                             cli::Progress &progress) {
   OptimizerReport report;
+  report.gradients = choice.gradients;
   progress.show("measuring the copy bandwidth ...");
   auto bandwidth =
       measureCopyBandwidth(device.getContext(), size_t(1) << 31, 8);
@@ -295,10 +308,12 @@ Expected<OptimizerReport> measureOptimizers(Device &device,
   report.copyBandwidth = *bandwidth;
 
   progress.show("measuring compile times ...");
-  SmallVector<StringRef> programs;
-  for (const Optimizer &optimizer : chosen)
-    programs.push_back(optimizer.program);
-  auto times = measureCompileTimes(programs);
+  // Compile times depend little on element types.
+  std::vector<std::string> programs;
+  for (const Optimizer &optimizer : choice.optimizers)
+    programs.push_back(optimizer.program(choice.types.front()));
+  auto times = measureCompileTimes(
+      SmallVector<StringRef>(programs.begin(), programs.end()));
   if (!times)
     return times.takeError();
   report.compileTimes = std::move(*times);
@@ -306,9 +321,11 @@ Expected<OptimizerReport> measureOptimizers(Device &device,
   Benchmark benchmark(device, progress);
   if (Error error = benchmark.open())
     return std::move(error);
+  const std::vector<cli::Model> &models = choice.models;
   for (const cli::Model &model : models)
-    if (Error error = benchmark.measureModel(model, chosen, report))
-      return std::move(error);
+    for (ElementTypes types : choice.types)
+      if (Error error = benchmark.measureModel(model, choice, types, report))
+        return std::move(error);
   if (!models.empty()) {
     progress.show("counting compilations ...");
     auto counters = benchmark.countChanges(

@@ -15,22 +15,33 @@
 #include "CompileTimes.h"
 #include "Device.h"
 #include "Gradients.h"
+#include "Lists.h"
 
 #include <map>
 
 namespace heddle::bench {
 
-/// An optimizer of the benchmark and the bytes that a step must move.
+/// An optimizer of the benchmark.
 struct Optimizer {
   llvm::StringRef name;
-  llvm::StringRef program;
-  int bytesPerParameter;
+  llvm::StringRef text; ///< the program in float32
+  /// How often a step must read or write a parameter or gradient, and an
+  /// element of the state.
+  int paramAccesses, stateAccesses;
+
+  std::string program(ElementTypes types) const;
+  /// The bytes that a step must move.
+  int bytesPerParameter(ElementTypes types) const {
+    return paramAccesses * dtypeSize(types.param) +
+           stateAccesses * dtypeSize(types.state);
+  }
 };
 llvm::ArrayRef<Optimizer> optimizers();
 
 /// Times are in seconds.
 struct OptimizerRow {
   std::string optimizer, program, model;
+  ElementTypes types;
   int64_t tensors = 0, parameters = 0, launches = 0;
   int bytesPerParameter = 0;
   double floor = 0;
@@ -54,15 +65,24 @@ using CounterChanges = std::map<std::string, std::map<std::string, uint64_t>>;
 
 struct OptimizerReport {
   double copyBandwidth = 0;
+  InitialGradients gradients = InitialGradients::random;
   std::vector<OptimizerRow> rows;
   std::vector<CompileTime> compileTimes;
   CounterChanges counters;
   std::vector<std::string> skipped; ///< models, with the reason
 };
 
-llvm::Expected<OptimizerReport>
-measureOptimizers(Device &device, llvm::ArrayRef<cli::Model> models,
-                  llvm::ArrayRef<Optimizer> chosen, cli::Progress &progress);
+/// The measurements: every optimizer with all element types on every model.
+struct OptimizerChoice {
+  std::vector<cli::Model> models;
+  std::vector<Optimizer> optimizers;
+  std::vector<ElementTypes> types;
+  InitialGradients gradients = InitialGradients::random;
+};
+
+llvm::Expected<OptimizerReport> measureOptimizers(Device &device,
+                                                  const OptimizerChoice &choice,
+                                                  cli::Progress &progress);
 
 } // namespace heddle::bench
 

@@ -25,19 +25,6 @@ std::string ProblemShape::name() const {
   return formatv("{0}x{1} {2}", rows, columns, dtypeName(dtype)).str();
 }
 
-int elementCode(DType dtype) {
-  switch (dtype) {
-  case DType::F64:
-    return 1;
-  case DType::BF16:
-    return 2;
-  case DType::F16:
-    return 3;
-  default:
-    return 0;
-  }
-}
-
 template <typename Real>
 static std::vector<char> store(ArrayRef<double> values) {
   std::vector<Real> reals(values.begin(), values.end());
@@ -61,13 +48,12 @@ std::vector<double> loadReals(DType dtype, ArrayRef<char> stored) {
   return dtype == DType::F64 ? load<double>(stored) : load<float>(stored);
 }
 
-static Error fill(Device &device, const DeviceMemory &matrix,
-                  const ProblemShape &shape) {
+Error fillUniform(Device &device, char *to, int64_t elements, DType dtype) {
   KernelSource source;
   source.name = "fill_uniform.cu";
   source.text = benchFile(source.name).str();
   source.options = {"--std=c++17",
-                    formatv("-DELEMENT={0}", elementCode(shape.dtype)).str()};
+                    formatv("-DELEMENT={0}", elementCode(dtype)).str()};
   auto image =
       compileSource(source, device.getContext()->arch(), ImageKind::Cubin);
   if (!image)
@@ -80,8 +66,7 @@ static Error fill(Device &device, const DeviceMemory &matrix,
   auto function = (*module)->function("fill_uniform");
   if (!function)
     return function.takeError();
-  char *to = matrix.address();
-  long long count = shape.rows * shape.columns;
+  long long count = elements;
   void *arguments[] = {&to, &count};
   CUlaunchConfig config = {};
   config.gridDimX = 8 * device.getContext()->multiprocessors();
@@ -100,7 +85,8 @@ Expected<Problem> Problem::create(Device &device, const ProblemShape &shape) {
   if (!matrix)
     return matrix.takeError();
   problem.matrix = std::move(*matrix);
-  if (Error error = fill(device, problem.matrix, shape))
+  if (Error error = fillUniform(device, problem.costs(),
+                                shape.rows * shape.columns, shape.dtype))
     return std::move(error);
   for (int vector = 0; vector < 4; ++vector) {
     int64_t count = vector % 2 == 0 ? shape.rows : shape.columns;

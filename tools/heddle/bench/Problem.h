@@ -11,9 +11,15 @@
 #define HEDDLE_TOOLS_HEDDLE_BENCH_PROBLEM_H
 
 #include "Device.h"
-#include "runtime/plan/Plan.h"
+#include "ElementTypes.h"
+#include "runtime/heddle.hpp"
 
 namespace heddle::bench {
+
+/// The type of weights and potentials for costs of an element type.
+inline runtime::DType computeType(runtime::DType dtype) {
+  return dtype == runtime::DType::F64 ? dtype : runtime::DType::F32;
+}
 
 /// Extents and element type of a problem.
 struct ProblemShape {
@@ -21,9 +27,7 @@ struct ProblemShape {
   runtime::DType dtype = runtime::DType::F32;
 
   /// The compute type, in which the vectors are stored as well.
-  runtime::DType compute() const {
-    return dtype == runtime::DType::F64 ? dtype : runtime::DType::F32;
-  }
+  runtime::DType compute() const { return computeType(dtype); }
   size_t bytes() const {
     return static_cast<size_t>(rows * columns) * runtime::dtypeSize(dtype);
   }
@@ -31,14 +35,21 @@ struct ProblemShape {
   std::string name() const;
 };
 
-/// Returns the value of the macro ELEMENT of the hand-written kernels.
-int elementCode(runtime::DType dtype);
-
 /// Conversions between doubles and the bytes of a compute type.
 std::vector<char> storeReals(runtime::DType dtype,
                              llvm::ArrayRef<double> values);
 std::vector<double> loadReals(runtime::DType dtype,
                               llvm::ArrayRef<char> stored);
+
+/// Fills `count` elements at `to` with uniform numbers in [0, 1).
+llvm::Error fillUniform(Device &device, char *to, int64_t count,
+                        runtime::DType dtype);
+
+/// The arguments of the program 'sinkhorn'.
+struct TransportLists {
+  runtime::DType dtype = runtime::DType::F32;
+  std::vector<heddle::Tensor> costs, a, b;
+};
 
 class Problem {
 public:
@@ -46,6 +57,12 @@ public:
                                         const ProblemShape &shape);
 
   const ProblemShape &getShape() const { return shape; }
+  TransportLists lists() const {
+    return {shape.dtype,
+            {{costs(), {shape.rows, shape.columns}}},
+            {{a(), {shape.rows}}},
+            {{b(), {shape.columns}}}};
+  }
   char *costs() const { return matrix.address(); }
   /// Equal weights and their logarithms.
   char *a() const { return vectors[0].address(); }

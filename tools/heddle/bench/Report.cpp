@@ -11,6 +11,7 @@
 #include "Conditions.h"
 
 #include "runtime/heddle.hpp"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -26,8 +27,10 @@ static json::Object conditions(const OptimizerReport &report,
       "program to loaded cubin, median of 5, after NVRTC's first compilation "
       "and the creation of the CUDA context; cold: an empty cache and a source "
       "that is new to NVRTC; warm: a cache hit";
-  object["memory"] = "float32; one allocation per kind of list with 16-byte "
-                     "aligned members, shared by all candidates";
+  object["memory"] = "one allocation per kind of list with 16-byte aligned "
+                     "members, shared by all candidates";
+  object["gradients"] =
+      report.gradients == InitialGradients::zero ? "zero" : "random";
   return object;
 }
 
@@ -37,6 +40,7 @@ static json::Object rowToJSON(const OptimizerRow &row) {
       {"optimizer", row.optimizer},
       {"program", row.program},
       {"model", row.model},
+      {"dtype", row.types.name()},
       {"tensors", row.tensors},
       {"parameters", row.parameters},
       {"bytes_per_parameter", row.bytesPerParameter},
@@ -121,17 +125,14 @@ static void printGradients(ArrayRef<const OptimizerRow *> rows) {
   table.print();
 }
 
-static void printOptimizer(const OptimizerReport &report,
-                           const Optimizer &optimizer) {
+static void printProgram(const OptimizerReport &report, StringRef program) {
   std::vector<const OptimizerRow *> rows;
   for (const OptimizerRow &row : report.rows)
-    if (row.optimizer == optimizer.name)
+    if (row.program == program)
       rows.push_back(&row);
-  if (rows.empty())
-    return;
   outs() << '\n'
-         << cli::paint(cli::Colour::bold, optimizer.program) << ", "
-         << optimizer.bytesPerParameter
+         << cli::paint(cli::Colour::bold, program) << ", "
+         << rows.front()->bytesPerParameter
          << " B per parameter; times in us; x: time / floor\n"
             "lr set: a new learning rate before every replay; host: host time "
             "of a replay; rebind: time to change all pointers; same bits: as "
@@ -174,8 +175,15 @@ static void printOptimizer(const OptimizerReport &report,
 void print(const OptimizerReport &report, const Device &device) {
   printConditions(device, report.copyBandwidth);
   outs() << kProtocol << '\n';
+  if (report.gradients == InitialGradients::zero)
+    outs() << "gradients and moments of zero\n";
+  SetVector<StringRef> programs;
   for (const Optimizer &optimizer : optimizers())
-    printOptimizer(report, optimizer);
+    for (const OptimizerRow &row : report.rows)
+      if (row.optimizer == optimizer.name)
+        programs.insert(row.program);
+  for (StringRef program : programs)
+    printProgram(report, program);
   outs() << '\n';
   cli::Table times({"compilation", "cold", "warm"});
   for (const CompileTime &time : report.compileTimes)

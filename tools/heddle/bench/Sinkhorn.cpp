@@ -19,7 +19,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 
 using namespace llvm;
@@ -28,9 +27,6 @@ using heddle::cli::toError;
 using heddle::cli::toExpected;
 
 namespace heddle::bench {
-
-/// Approximate duration of the replays between two events.
-static constexpr double kSampleSeconds = 0.03;
 
 Expected<std::vector<ProblemShape>> problemShapes(ArrayRef<cli::Model> models) {
   std::vector<ProblemShape> shapes;
@@ -74,7 +70,6 @@ public:
   }
 
 private:
-  Expected<double> time(function_ref<Error()> replay);
   void describe(double bandwidth, SinkhornRow &row);
   void describe(const Generated &generated, SinkhornRow &row);
   Error timeRounds(SinkhornSolve &solve,
@@ -92,15 +87,6 @@ private:
 
 static void keepBetter(double &best, double time) {
   best = best == 0 ? time : std::min(best, time);
-}
-
-Expected<double> Benchmark::time(function_ref<Error()> replay) {
-  auto once = device.time(replay, /*replays=*/1, /*samples=*/1);
-  if (!once)
-    return once.takeError();
-  return device.time(replay,
-                     std::clamp(static_cast<int>(kSampleSeconds / *once), 1,
-                                Device::kReplays));
 }
 
 /// Returns the panel form of the program's loop, or null.
@@ -130,9 +116,10 @@ void Benchmark::describe(const Generated &generated, SinkhornRow &row) {
   const PlanPanel *panel = findPanel(generated.getPlan().graph);
   if (!panel || !context.canCopyInBulk())
     return;
-  if (auto chosen = panelClassFor(*panel, shape.columns, shape.columns,
-                                  shape.rows, context.sharedBytes()))
-    row.panels = chosen->describe();
+  if (auto chosen =
+          panelClassesFor(*panel, PanelExtents{shape.rows, shape.columns},
+                          context.sharedBytes()))
+    row.panels = chosen->front().shape.describe();
 }
 
 Error Benchmark::timeRounds(SinkhornSolve &solve,
@@ -141,14 +128,14 @@ Error Benchmark::timeRounds(SinkhornSolve &solve,
   for (int round = 0; round < 2; ++round) {
     if (Error error = solve.set(-1, kIterations))
       return error;
-    auto whole = time([&] { return solve.replay(); });
+    auto whole = device.timeAdaptively([&] { return solve.replay(); });
     if (!whole)
       return whole.takeError();
     keepBetter(row.generated, *whole);
     for (HandwrittenSolve &candidate : candidates) {
       if (Error error = candidate.set(-1, kIterations))
         return error;
-      auto seconds = time([&] { return candidate.replay(); });
+      auto seconds = device.timeAdaptively([&] { return candidate.replay(); });
       if (!seconds)
         return seconds.takeError();
       if (row.handwritten == 0 || *seconds < row.handwritten) {
@@ -158,30 +145,12 @@ Error Benchmark::timeRounds(SinkhornSolve &solve,
     }
     if (Error error = solve.set(-1, 0))
       return error;
-    auto overhead = time([&] { return solve.replay(); });
+    auto overhead = device.timeAdaptively([&] { return solve.replay(); });
     if (!overhead)
       return overhead.takeError();
     keepBetter(row.overhead, *overhead);
   }
   return Error::success();
-}
-
-/// Returns the largest difference over the largest magnitude; all values must
-/// be finite.
-static double relativeDifference(ArrayRef<double> a, ArrayRef<double> b) {
-  double off = 0, most = 0;
-  for (auto [x, y] : zip_equal(a, b)) {
-    off = std::max(off, std::fabs(x - y));
-    most = std::max(most, std::fabs(y));
-  }
-  return most > 0 ? off / most : off;
-}
-
-static Error checkFinite(StringRef whose, ArrayRef<double> potentials) {
-  if (all_of(potentials, [](double x) { return std::isfinite(x); }))
-    return Error::success();
-  return makeError(StatusCode::Failed, "the potentials of {0} are not finite",
-                   whose);
 }
 
 /// Compares the bits of two replays, and the potentials with those of the
@@ -224,7 +193,7 @@ Error Benchmark::stop(SinkhornSolve &solve,
                       SinkhornRow &row) {
   if (Error error = solve.set(kTolerance, kMostIterations))
     return error;
-  auto seconds = time([&] { return solve.replay(); });
+  auto seconds = device.timeAdaptively([&] { return solve.replay(); });
   if (!seconds)
     return seconds.takeError();
   row.stopping = *seconds;
@@ -261,14 +230,14 @@ Error Benchmark::timePlan(const Problem &problem, double bandwidth,
     return makeError(StatusCode::Failed, "needs {0:f1} GB, {1:f1} GB are free",
                      needed * 1e-9, static_cast<double>(*free) * 1e-9);
   auto solve = SinkhornSolve::create(
-      device, row.program + ",outputs=potentials/plan", problem);
+      device, row.program + ",outputs=potentials/plan", problem.lists());
   if (!solve)
     return solve.takeError();
   if (Error error = solve->set(-1, 0))
     return error;
   double best = 0;
   for (int round = 0; round < 2; ++round) {
-    auto seconds = time([&] { return solve->replay(); });
+    auto seconds = device.timeAdaptively([&] { return solve->replay(); });
     if (!seconds)
       return seconds.takeError();
     keepBetter(best, *seconds);
@@ -283,7 +252,7 @@ Error Benchmark::timeCompilation(const Problem &problem, SinkhornRow &row) {
   std::array<double, samples> programs, classes;
   for (int sample = 0; sample < samples; ++sample) {
     auto times = measureColdBinding(row.program, [&](heddle::Graph &graph) {
-      if (Error error = SinkhornSolve::bind(graph, problem))
+      if (Error error = SinkhornSolve::bind(graph, problem.lists()))
         return error;
       return toError(graph.prepare(device.getStream()));
     });
@@ -307,7 +276,7 @@ Error Benchmark::measure(const ProblemShape &shape, double bandwidth,
   auto problem = Problem::create(device, shape);
   if (!problem)
     return problem.takeError();
-  auto solve = SinkhornSolve::create(device, row.program, *problem);
+  auto solve = SinkhornSolve::create(device, row.program, problem->lists());
   if (!solve)
     return solve.takeError();
   describe(solve->getGenerated(), row);

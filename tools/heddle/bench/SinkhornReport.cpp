@@ -19,17 +19,12 @@ using namespace heddle::runtime;
 
 namespace heddle::bench {
 
-static constexpr StringLiteral kSolveProtocol =
-    "back-to-back replays of about 30 ms, at most 20, between two events; "
-    "median of 9 samples after one warm-up; candidates alternate, best of two "
-    "rounds";
-
 static double ms(double seconds) { return seconds * 1e3; }
 
 static json::Object conditions(const SinkhornReport &report,
                                const Device &device) {
   json::Object object = conditionsOf(device, report.copyBandwidth);
-  object["protocol"] = kSolveProtocol;
+  object["protocol"] = kAdaptiveProtocol;
   object["compile_protocol"] =
       "median of 3; an empty cache and a source that is new to NVRTC; program: "
       "source to loaded cubin; class: from there to a graph prepared for the "
@@ -121,7 +116,7 @@ static std::string over(double time, double other) {
 void print(const SinkhornReport &report, const Device &device) {
   printConditions(device, report.copyBandwidth);
   outs()
-      << kSolveProtocol << "\n\n"
+      << kAdaptiveProtocol << "\n\n"
       << kIterations
       << " iterations; times in ms; x: time / floor; the floor is one read of "
          "the matrix per iteration\n"

@@ -15,31 +15,38 @@
 
 namespace heddle::bench {
 
+/// Returns the largest difference over the largest magnitude; all values must
+/// be finite.
+double relativeDifference(llvm::ArrayRef<double> a, llvm::ArrayRef<double> b);
+llvm::Error checkFinite(llvm::StringRef whose,
+                        llvm::ArrayRef<double> potentials);
+
 class SinkhornSolve {
 public:
   static llvm::Expected<SinkhornSolve>
-  create(Device &device, std::string program, const Problem &problem);
+  create(Device &device, std::string program, const TransportLists &lists);
 
-  /// Binds the arguments of `graph` to a problem.
-  static llvm::Error bind(heddle::Graph &graph, const Problem &problem);
+  /// Binds the arguments of `graph`.
+  static llvm::Error bind(heddle::Graph &graph, const TransportLists &lists);
 
   llvm::Error set(double tolerance, int limit);
   llvm::Error replay() { return generated.replay(); }
 
-  /// The potentials of the last replay: u, then v.
+  /// The potentials of the last replay: u of all problems, then v.
   llvm::Expected<std::vector<double>> potentials();
-  /// Copies the first bytes of a result to the host.
+  /// Copies the first bytes of a result's first member to the host.
   llvm::Error read(const std::string &result, void *to, size_t bytes);
 
   const Generated &getGenerated() const { return generated; }
 
 private:
-  SinkhornSolve(Device &device, Generated generated, const ProblemShape &shape)
-      : device(&device), generated(std::move(generated)), shape(shape) {}
+  SinkhornSolve(Device &device, Generated generated, TransportLists lists)
+      : device(&device), generated(std::move(generated)),
+        lists(std::move(lists)) {}
 
   Device *device;
   Generated generated;
-  ProblemShape shape;
+  TransportLists lists;
 };
 
 } // namespace heddle::bench

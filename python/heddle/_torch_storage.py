@@ -1,0 +1,26 @@
+"""The storage of tensors of torch: the memory in which their elements lie.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def exceeds_storage(tensor: Any) -> bool:
+    """Whether elements of a tensor are beyond the end of its storage, as after ``untyped_storage().resize_(4)``.
+
+    The address of such a tensor is null only if its storage has no bytes and its offset is 0.
+
+    Raises:
+        RuntimeError: the tensor has no storage, as tensors of `torch.func` and sparse ones.
+    """
+    if not tensor.numel():
+        return False
+    reach = sum((extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.stride()))
+    end = (tensor.storage_offset() + reach + 1) * tensor.element_size()
+    return bool(tensor.untyped_storage().nbytes() < end)

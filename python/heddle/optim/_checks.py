@@ -1,0 +1,68 @@
+"""Checks of the tensors of a step: parameters, gradients and state.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+from ..errors import BadInput
+from ._torch import NAMES, lacks_memory, real_dtype, torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._members import Member
+
+#: Of a tensor with elements that are in no memory.
+_NO_MEMORY = (
+    "expected elements in memory, found some or all without, as after untyped_storage().resize_(), in torch.func or in "
+    "a fake mode"
+)
+
+
+def check_memory(name: str, tensor: Any, *, written: bool = False) -> None:
+    """Refuses a tensor with elements that are in no memory. Zeros without memory can be read, but not written."""
+    if lacks_memory(tensor) or (written and tensor._is_zerotensor()):
+        raise BadInput(f"{name}: {_NO_MEMORY}")
+
+
+def check_param(member: Member, shard: Any, recorded: tuple[Any, ...]) -> None:
+    """Refuses a parameter whose shape, element type or device is not the one that was recorded."""
+    names = ("shape", "dtype", "device")
+    for name, found, expected in zip(names, (tuple(shard.shape), shard.dtype, shard.device), recorded):
+        if found != expected:
+            raise BadInput(
+                f"parameter {member.name}: expected {name} {expected} as in earlier steps, found "
+                f"{found}; create the optimizer after such a change, or load its state again"
+            )
+    check_memory(f"parameter {member.name}", shard, written=True)
+
+
+def check_gradient(optimizer: str, member: Member, shard: Any, grad: Any) -> None:
+    """Refuses a gradient that no copy would make fit its parameter."""
+    if grad.layout is not torch.strided:
+        raise RuntimeError(
+            f"heddle.optim.{optimizer} does not support sparse gradients: parameter {member.name} has a "
+            f"gradient of layout {grad.layout}; use dense gradients, as in torch.nn.Embedding(sparse=False)"
+        )
+    if grad.shape != shard.shape or grad.device != shard.device:
+        raise BadInput(
+            f"gradient of parameter {member.name}: expected shape {tuple(shard.shape)} on {shard.device}, "
+            f"found {tuple(grad.shape)} on {grad.device}"
+        )
+    if grad.dtype != shard.dtype and (grad.dtype.is_complex or real_dtype(grad.dtype) not in NAMES):
+        raise BadInput(
+            f"gradient of parameter {member.name}: expected dtype {shard.dtype}, found {grad.dtype}"
+        )
+    check_memory(f"gradient of parameter {member.name}", grad)
+
+
+def check_state(what: str, found: Any) -> None:
+    """Refuses state that is no dense tensor in memory."""
+    if found.layout is not torch.strided or found.device.type == "meta":
+        raise BadInput(f"{what}: expected a dense tensor, found layout {found.layout} on {found.device}")
+    if found.is_quantized or found.is_nested:
+        raise BadInput(f"{what}: expected a dense tensor, found a {'quantized' if found.is_quantized else 'nested'} one")
+    check_memory(what, found)

@@ -1,0 +1,127 @@
+"""The parameters of a part, in the order of its program, and the lists whose members belong to them.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy
+
+from ..errors import BadInput
+from ._spec import Family, suffixes
+from ._torch import NAMES, local, real_dtype, real_numel, torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from ..graph import Graph
+    from ._tracking import States
+
+
+class Member(NamedTuple):
+    """A parameter of a part."""
+
+    param: Any
+    #: The place of its group among the groups of the optimizer.
+    group: int
+    #: Its name in messages.
+    name: str
+
+
+class Addresses:
+    """The addresses of the members of a list, over all families."""
+
+    def __init__(self, graph: Graph, name: str, endings: Sequence[str], counts: Sequence[int], shapes: Any) -> None:
+        self.values = numpy.zeros(sum(counts), numpy.int64)
+        self._bindings = []
+        start = 0
+        for ending, count in zip(endings, counts):
+            binding = graph.list_binding(name + ending, shapes[start : start + count])
+            view = numpy.ctypeslib.as_array(binding.addresses).view(numpy.int64)
+            self._bindings.append((binding, view, slice(start, start + count)))
+            start += count
+
+    def bind(self) -> None:
+        for binding, view, members in self._bindings:
+            view[:] = self.values[members]
+            binding.bind()
+
+
+class Members:
+    """The parameters of a part, on one device.
+
+    Attributes:
+        all: the parameters, sorted by element type. Otherwise they keep their order.
+        device: their device.
+        families: the element types of each family.
+        endings: what the names of the lists of each family end in.
+        family_of: the family of each parameter.
+    """
+
+    def __init__(self, members: Sequence[Member], states: States) -> None:
+        self.device = local(members[0].param).device
+        families = _families(members, states)
+        order = list(families)
+        self.all = sorted(members, key=lambda member: order.index(real_dtype(member.param.dtype)))
+        self.families = tuple(families.values())
+        self.endings = suffixes(self.families)
+        types = [real_dtype(member.param.dtype) for member in self.all]
+        self._counts = [types.count(dtype) for dtype in order]
+        self.family_of = [family for family, count in zip(self.families, self._counts) for _ in range(count)]
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def by_family(self) -> Iterator[tuple[str, list[Member]]]:
+        """The ending of each family, and its parameters."""
+        start = 0
+        for ending, count in zip(self.endings, self._counts):
+            yield ending, self.all[start : start + count]
+            start += count
+
+    def new_addresses(self, graph: Graph, name: str, rank: int = 1) -> Addresses:
+        """The addresses of a list whose members belong to these."""
+        shapes = [(real_numel(local(member.param)),) if rank else () for member in self.all]
+        return Addresses(graph, name, self.endings, self._counts, shapes)
+
+    def set_inactive(self, graph: Graph, name: str, active: Any) -> None:
+        """Marks the members of a list that are not active."""
+        start = 0
+        for ending, count in zip(self.endings, self._counts):
+            graph.set_inactive(name + ending, (~active[start : start + count]).tobytes())
+            start += count
+
+
+def _families(members: Sequence[Member], states: States) -> dict[Any, Family]:
+    """The family of each element type of the parameters, in the order of their first use."""
+    families: dict[Any, Family] = {}
+    for member in members:
+        dtype = real_dtype(member.param.dtype)
+        if dtype not in NAMES:
+            raise BadInput(
+                f"parameter {member.name}: expected dtype float64, float32, float16, bfloat16 or complex, found "
+                f"{member.param.dtype}"
+            )
+        if dtype not in families:
+            families[dtype] = Family(NAMES[dtype], NAMES[dtype], NAMES[_state_dtype(dtype, members, states)])
+    return families
+
+
+def _state_dtype(dtype: Any, members: Sequence[Member], states: States) -> Any:
+    """The element type of the state of the parameters of one type: theirs, unless there is state of another type."""
+    for member in members:
+        if member.param.dtype == dtype and member.param.ndim and member.param in states:
+            for value in dict.values(states.tracked(member.param)):
+                if (
+                    isinstance(value, torch.Tensor)
+                    and value.shape == member.param.shape
+                    and value.dtype in NAMES
+                    and value.dtype != dtype
+                ):
+                    return value.dtype
+    return dtype

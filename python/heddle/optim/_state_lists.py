@@ -1,0 +1,275 @@
+"""The state of a part: the lists of its program, and the tensors of each parameter.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy
+
+from .. import _fast
+from .._values import counted, listed, number
+from ..errors import BadInput
+from ._checks import check_state
+from ._torch import DTYPES, empty_in_order, is_dense, is_distributed, local, same_order, torch
+from ._tracking import Bound, MemberState, peek
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ..graph import Graph
+    from ._members import Members
+    from ._spec import Spec
+    from ._tensors import Tensors
+    from ._tracking import States
+
+
+class StateList(NamedTuple):
+    """A list of the program that is state of the optimizer."""
+
+    #: Its name without the suffix of the family: the key in the state of a parameter.
+    key: str
+    #: 1 if it is as large as the parameter, 0 for one value.
+    rank: int
+    #: The initial value.
+    initial: float
+    #: Whether torch's optimizer has it as well.
+    visible: bool
+
+
+class StateLists:
+    """The state of a part.
+
+    Args:
+        spec: the optimizer.
+        members: the parameters.
+        tensors: the parameters, whose order in memory is that of their state.
+        graph: the graph, whose lists of state are bound.
+        states: the state of all parameters.
+        hidden: the tensors of state that torch's optimizer does not have, by parameter.
+
+    Attributes:
+        lists: the lists of the program.
+        bound: the addresses of each list.
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        members: Members,
+        tensors: Tensors,
+        graph: Graph,
+        states: States,
+        hidden: dict[Any, dict[str, Any]],
+    ) -> None:
+        self._spec, self._members, self._tensors = spec, members, tensors
+        self._all, self._all_hidden = states, hidden
+        self.lists = self._state_lists(graph.executable)
+        self._has_visible = any(each.visible for each in self.lists)
+        self.bound = [members.new_addresses(graph, each.key, each.rank) for each in self.lists]
+        self._bound = Bound()
+        states.changes.tensors.add(self._bound)
+        self._api = _fast.exchange_api(torch.Tensor)
+
+    def _state_lists(self, executable: Any) -> list[StateList]:
+        ending = self._members.endings[0]
+        initial = _initial_values(executable)
+        lists = []
+        for name, info in executable.arguments.items():
+            if info.donated and name.endswith(ending) and name != f"param{ending}":
+                key = name.removesuffix(ending)
+                value = initial.get(name, 0.0)
+                lists.append(StateList(key, info.rank, value, key not in self._spec.hidden))
+        # The order of torch's optimizers: the step counter is first.
+        return sorted(lists, key=lambda each: each.rank)
+
+    def has_moved(self) -> bool:
+        """Whether bound state has other memory, as after ``state["exp_avg"].data = ...``."""
+        if not self._all.changes.is_shared:
+            return False
+        tensors = self._bound.tensors
+        return bool(tensors) and _fast.addresses(tensors, self._api, self._bytes, self._layouts) != 0
+
+    def read(self, active: Any) -> None:
+        """Reads the addresses of the state of all active members; creates what is missing.
+
+        It reads by `peek`, so that the tensors do not count as shared.
+        """
+        places = [int(place) for place in numpy.flatnonzero(active)]
+        keys = [each.key for each in self.lists if each.visible]
+        visible = [self.of(place) for place in places]
+        hidden = [self.hidden_of(place) for place in places] if len(keys) < len(self.lists) else []
+        for state, others in zip(visible, hidden):
+            if others and not any(key in state for key in keys):
+                others.clear()  # the caller has reset the state
+        self._check_complete(places, visible)
+        converted = []
+        for each in self.lists:
+            for place, state in zip(places, visible if each.visible else hidden):
+                value = peek(state, each.key)
+                if value is not None:
+                    fitting = self._fitting(each, place, value)
+                    if fitting is not value:
+                        converted.append((state, each.key, fitting))
+        # Everything fits: nothing was written so far.
+        for state, key, fitting in converted:
+            _keep(state, key, fitting)
+        # All of it, or none if the memory does not suffice: a later step must find no part of it.
+        created = []
+        for each in self.lists:
+            holders = visible if each.visible else hidden
+            missing = [index for index, state in enumerate(holders) if peek(state, each.key) is None]
+            if missing:
+                # Hidden state of an earlier step is 1 where there is other state.
+                old = [not each.visible and any(key in visible[index] for key in keys) for index in missing]
+                new = self._create(each, [places[index] for index in missing], old)
+                created += [(holders[index], each.key, tensor) for index, tensor in zip(missing, new)]
+        for state, key, tensor in created:
+            _keep(state, key, tensor)
+        for each, bound in zip(self.lists, self.bound):
+            holders = visible if each.visible else hidden
+            addresses = [local(peek(state, each.key)).data_ptr() for state in holders]
+            if each.rank == 0 and len(set(addresses)) < len(addresses):
+                addresses = _separated(each.key, holders, addresses)
+            bound.values[places] = addresses
+        tensors = self._bound.tensors = tuple(
+            local(peek(state, each.key))
+            for each in self.lists
+            for state in (visible if each.visible else hidden)
+        )
+        self._layouts = _fast.layouts(tensors, self._api)
+        self._bytes = bytearray(8 * len(tensors))
+        _fast.addresses(tensors, self._api, self._bytes, self._layouts)
+
+    def bind(self) -> None:
+        """Binds the addresses that were read."""
+        for bound in self.bound:
+            bound.bind()
+
+    def _check_complete(self, places: Sequence[int], states: Sequence[Any]) -> None:
+        """Refuses state that lacks an entry beside others, such as that of another optimizer: torch does not create it."""
+        own = [each.key for each in self.lists if each.visible]
+        keys = [key for key in self._spec.functional or own if key not in self._spec.unneeded]
+        others = []
+        for place, state in zip(places, states):
+            absent = [key for key in keys if key not in state]
+            if absent and len(absent) == len(keys) and state:
+                others.append((self._members.all[place].name, state))
+            elif absent and len(absent) < len(keys):
+                member = self._members.all[place]
+                large = any(each.rank for each in self.lists if each.key == absent[0])
+                expected = f"a tensor of shape {tuple(member.param.shape)}" if large else "one value"
+                raise BadInput(
+                    f"state '{absent[0]}' of parameter {member.name}: expected {expected}, found none beside "
+                    f"{', '.join(repr(key) for key in keys if key in state)}; load the state of an optimizer with the "
+                    "same entries, or clear the state of the parameter: its next step then creates all entries"
+                )
+        if others:
+            name, state = others[0]
+            warnings.warn(
+                f"state of parameter {name}: expected {listed(map(repr, keys))}, found only {listed(map(repr, state))}, "
+                f"as in the state of another optimizer; {counted(len(others), 'parameter')} of this kind "
+                f"{'starts' if len(others) == 1 else 'start'} with new state",
+                stacklevel=2,
+            )
+
+    def _fitting(self, each: StateList, place: int, value: Any) -> Any:
+        """The state itself, or a copy on the device, of the element type and in the order that the program needs."""
+        member = self._members.all[place]
+        shard = local(member.param)
+        what = f"state '{each.key}' of parameter {member.name}"
+        if isinstance(value, torch.Tensor):
+            check_state(what, local(value))
+        if each.rank == 0:
+            if isinstance(value, torch.Tensor):
+                if value.numel() != 1:
+                    raise BadInput(f"{what}: expected one value, found shape {tuple(value.shape)}")
+                found = local(value).detach().resolve_neg()
+                return found.to(device=self._members.device, dtype=torch.float32)
+            return torch.tensor(number(value, what), dtype=torch.float32, device=self._members.device)
+        if not isinstance(value, torch.Tensor) or value.shape != member.param.shape:
+            found = tuple(value.shape) if isinstance(value, torch.Tensor) else type(value).__name__
+            raise BadInput(f"{what}: expected a tensor of shape {tuple(member.param.shape)}, found {found}")
+        if is_distributed(value) != is_distributed(member.param):
+            raise BadInput(
+                f"{what}: expected a tensor that is distributed as its parameter is; load the state of sharded "
+                "parameters with torch.distributed.checkpoint.state_dict.set_optimizer_state_dict"
+            )
+        found, dtype = local(value), self._state_dtype(place)
+        order = self._tensors.shadows.get(place, shard)
+        if found.shape != shard.shape:
+            raise BadInput(f"{what}: expected a shard of shape {tuple(shard.shape)}, found {tuple(found.shape)}")
+        if found.device == self._members.device and found.dtype == dtype and is_dense(found) and same_order(found, order):
+            return value
+        if is_distributed(value):
+            return value.to(device=self._members.device, dtype=dtype).contiguous()
+        return empty_in_order(order, dtype).copy_(value)
+
+    def _state_dtype(self, place: int) -> Any:
+        family, dtype = self._members.family_of[place], self._members.all[place].param.dtype
+        return dtype if family.state == family.param else DTYPES[family.state]
+
+    def of(self, place: int) -> Any:
+        """The state of a member."""
+        # A rule without state leaves no empty entries, as torch's optimizers do.
+        return self._all.tracked(self._members.all[place].param) if self._has_visible else {}
+
+    def hidden_of(self, place: int) -> dict[str, Any]:
+        """The state of a member that torch's optimizer does not have."""
+        return self._all_hidden.setdefault(self._members.all[place].param, {})
+
+    def _create(self, each: StateList, places: Sequence[int], old: Sequence[bool]) -> list[Any]:
+        """New state of these members."""
+        if each.rank:
+            made = []
+            for place in places:
+                param, dtype = self._members.all[place].param, self._state_dtype(place)
+                made.append(
+                    torch.full_like(
+                        param.detach(),
+                        each.initial,
+                        dtype=dtype,
+                        memory_format=torch.preserve_format,
+                        requires_grad=False,
+                    )
+                )
+            return made
+        # Views of one tensor.
+        values = torch.tensor(
+            [1.0 if was else each.initial for was in old], dtype=torch.float32, device="cpu"
+        ).to(self._members.device)
+        return list(values.unbind())
+
+
+def _keep(state: Any, key: str, tensor: Any) -> None:
+    """Sets state that is bound, so that the change need not be noticed."""
+    if isinstance(state, MemberState):
+        state.set_quietly(key, tensor)
+    else:
+        state[key] = tensor
+
+
+def _separated(key: str, holders: Sequence[Any], addresses: list[int]) -> list[int]:
+    """Gives each member a value of its own, where several share one, such as one step counter for all."""
+    seen: set[int] = set()
+    for holder, address in zip(holders, addresses):
+        if address in seen:
+            _keep(holder, key, peek(holder, key).clone())
+        seen.add(address)
+    # A parameter that is twice in a group has one state: its earlier value is gone. The core refuses equal addresses.
+    return [int(peek(holder, key).data_ptr()) for holder in holders]
+
+
+def _initial_values(executable: Any) -> dict[str, float]:
+    if executable not in _initial:
+        _initial[executable] = executable.initial_values()
+    return _initial[executable]
+
+
+_initial: dict[Any, dict[str, float]] = {}

@@ -1,0 +1,158 @@
+//===- CudaBranchlessTest.cpp - divisions and roots without branches ------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs emitted source whose divisions and square roots have branchless forms
+// (codegen/device/branchless.cuh), and compares each bit with the operations of
+// the host: every bf16 value, moderate floats and floats of any magnitude.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaHarness.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace heddle::test {
+namespace {
+
+/// A result of 16 bits, and 20 bytes for three operations, so they are
+/// branchless.
+constexpr const char *kDivide = R"mlir(
+!list = !foreach.list<tensor<?xf32>>
+!half = !foreach.list<tensor<?xbf16>>
+func.func @divide(%a: !list, %b: !list) -> (!list, !list, !list, !half) {
+  %q, %r, %p, %h = foreach.map (%a = %a : !list, %b = %b : !list) -> (!list, !list, !list, !half) {
+    %q = arith.divf %a, %b : f32
+    %r = math.sqrt %a : f32
+    %p = arith.divf %b, %a : f32
+    foreach.yield %q, %r, %p, %q : f32, f32, f32, f32
+  }
+  return %q, %r, %p, %h : !list, !list, !list, !half
+})mlir";
+
+/// The quotient of a root, by a scalar.
+constexpr const char *kDivideRoot = R"mlir(
+!list = !foreach.list<tensor<?xf32>>
+!half = !foreach.list<tensor<?xf16>>
+func.func @divide_root(%x: !list, %d: tensor<f32>) -> (!list, !half) {
+  %q, %h = foreach.map (%x = %x : !list, %d = %d : tensor<f32>) -> (!list, !half) {
+    %r = math.sqrt %x : f32
+    %q = arith.divf %r, %d : f32
+    foreach.yield %q, %q : f32, f32
+  }
+  return %q, %h : !list, !half
+})mlir";
+
+float fromBits(uint32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+
+/// A float whose exponent is at most `spread` from that of 1.
+float moderate(std::mt19937_64 &random, int spread) {
+  uint32_t bits = random();
+  uint32_t exponent = 127 - spread + (bits >> 8) % (2 * spread + 1);
+  return fromBits((bits & 0x80000000u) | exponent << 23 |
+                  (random() & 0x7fffffu));
+}
+
+/// Numerators and denominators: all bf16 numerators with some denominators,
+/// then random pairs. Neighbours are similar, so most threads have only
+/// operands in range or none.
+std::vector<std::pair<float, float>> pairs() {
+  std::vector<std::pair<float, float>> all;
+  for (float denominator :
+       {1.0f, -3.0f, 0x1.fffffep-3f, 1e-8f, 0x1p-60f, 0x1.fffffep-61f,
+        0x1.fffffep39f, 0x1p40f, 0.0f, -0.0f, 1e-42f, INFINITY, NAN})
+    for (uint32_t bits = 0; bits < 0x10000; ++bits)
+      all.push_back({fromBits(bits << 16), denominator});
+  std::mt19937_64 random(17);
+  for (int k = 0; k < 200000; ++k)
+    all.push_back({moderate(random, 60), moderate(random, 39)});
+  for (int k = 0; k < 100000; ++k)
+    all.push_back({fromBits(random()), fromBits(random())});
+  // A thread with one operand out of range among others.
+  for (int k = 0; k < 100000; ++k)
+    all.push_back({k % 9 ? moderate(random, 20) : fromBits(random()),
+                   k % 7 ? moderate(random, 20) : fromBits(random())});
+  for (int k = 0; k < 4096; ++k)
+    all.push_back({k % 2 ? -0.0f : 0.0f, moderate(random, 30)});
+  return all;
+}
+
+/// One member aligned, one not, with a part of a tile at the end.
+ListInput listOf(llvm::ArrayRef<std::pair<float, float>> pairs, bool second) {
+  ListInput list;
+  list.members.resize(2);
+  for (auto [k, pair] : llvm::enumerate(pairs))
+    list.members[k >= pairs.size() / 2].data.push_back(second ? pair.second
+                                                              : pair.first);
+  for (ListInput::Member &member : list.members)
+    member.extents = {static_cast<int64_t>(member.data.size())};
+  list.members[1].offset = 1;
+  return list;
+}
+
+Numbers run(llvm::StringRef text, const Inputs &inputs) {
+  Program &program = sharedProgram(text.str());
+  EXPECT_TRUE(llvm::StringRef(program.cuda()).contains("element_math"))
+      << program.cuda();
+  auto target = program.cuda(inputs, entrySuffixes().front(), /*seed=*/1);
+  if (!target)
+    return {};
+  if (llvm::Error error = target->step())
+    ADD_FAILURE() << runtime::takeError(std::move(error)).second;
+  return target->results();
+}
+
+testing::AssertionResult same(float expected, double found) {
+  float rounded = static_cast<float>(found);
+  if ((std::isnan(expected) && std::isnan(rounded)) ||
+      std::memcmp(&expected, &rounded, sizeof(float)) == 0)
+    return testing::AssertionSuccess();
+  return testing::AssertionFailure()
+         << "expected " << expected << ", found " << found;
+}
+
+TEST(CudaBranchless, QuotientsAndRootsAreExact) {
+  auto all = pairs();
+  Inputs inputs;
+  inputs.lists["a"] = listOf(all, false);
+  inputs.lists["b"] = listOf(all, true);
+  Numbers found = run(kDivide, inputs);
+  ASSERT_EQ(found.size(), 4u);
+  size_t k = 0;
+  for (size_t member = 0; member < 2; ++member)
+    for (size_t i = 0; i < found[0][member].size(); ++i, ++k) {
+      auto [a, b] = all[k];
+      ASSERT_TRUE(same(a / b, found[0][member][i])) << a << " / " << b;
+      ASSERT_TRUE(same(std::sqrt(a), found[1][member][i])) << "sqrt " << a;
+      ASSERT_TRUE(same(b / a, found[2][member][i])) << b << " / " << a;
+    }
+  EXPECT_EQ(k, all.size());
+}
+
+TEST(CudaBranchless, QuotientsOfRootsAreExact) {
+  auto all = pairs();
+  for (float divisor : {0.0447214f, 1.0f, 1e-30f, 0.0f}) {
+    Inputs inputs;
+    inputs.lists["x"] = listOf(all, false);
+    inputs.scalars["d"] = divisor;
+    Numbers found = run(kDivideRoot, inputs);
+    ASSERT_EQ(found.size(), 2u);
+    size_t k = 0;
+    for (size_t member = 0; member < 2; ++member)
+      for (size_t i = 0; i < found[0][member].size(); ++i, ++k)
+        ASSERT_TRUE(
+            same(std::sqrt(all[k].first) / divisor, found[0][member][i]))
+            << "sqrt " << all[k].first << " / " << divisor;
+    EXPECT_EQ(k, all.size());
+  }
+}
+
+} // namespace
+} // namespace heddle::test
