@@ -34,7 +34,7 @@ private:
   struct Running {
     SegmentReduction reduction;
     Reduction states;
-    Lanes lanes;  // one for each thread; one lane for row values
+    Lanes lanes;  // one for each thread
     Value *total; // the column states of the tile
     Lanes groups; // the column states of the groups
     mlir::Value value() const {
@@ -51,6 +51,7 @@ private:
 
   void findWork();
   void findGroups();
+  Value *itemsOfLane();
   void emitRows();
   void combineGroups();
   void emitRow(Value *r);
@@ -71,9 +72,10 @@ private:
 
   Value *tileIndex, *first = nullptr, *count = nullptr, *columns = nullptr,
                     *columnBase = nullptr;
-  /// The lanes of a row, the groups of so many lanes in a block, and whether a
-  /// group is part of a warp.
-  Value *lanesOfRow = nullptr, *groupCount = nullptr, *inWarp = nullptr;
+  /// The lanes of a row and their binary logarithm, the groups of so many lanes
+  /// in a block, and whether a group is part of a warp.
+  Value *lanesOfRow = nullptr, *laneBits = nullptr, *groupCount = nullptr,
+        *inWarp = nullptr;
   Value *group = nullptr; // the first lane of the row's group
   bool perGroup = false;  // each group has its own column states
   llvm::SmallVector<Running, 4> running;
@@ -102,8 +104,7 @@ void RowsTile::findWork() {
                                columnBase);
       r.groups =
           states.makeLanes("column", int64_t(layout.threads) * kHeldItems);
-    }
-    if (reduction.to != Level::column)
+    } else
       r.lanes = states.makeLanes(stringifyLevel(reduction.to));
     roots.push_back(r.value());
     running.push_back(std::move(r));
@@ -150,10 +151,10 @@ void RowsTile::emitElement(Walk &walk, Value *r, Value *column, Value *lane) {
     Value *value = get(running->value());
     if (running->reduction.to == Level::column && perGroup) {
       // Items of a lane are `threads` states apart.
-      Value *item = b.CreateUDiv(column, lanesOfRow);
-      Value *at = b.CreateAdd(
-          b.CreateAdd(group, b.CreateURem(column, lanesOfRow)),
-          b.CreateMul(item, ir.i64(layout.threads)));
+      Value *item = b.CreateLShr(column, laneBits);
+      Value *place = b.CreateAnd(column, b.CreateSub(lanesOfRow, ir.i64(1)));
+      Value *at = b.CreateAdd(b.CreateAdd(group, place),
+                              b.CreateMul(item, ir.i64(layout.threads)));
       State state = states.combine(states.loadLane(running->groups, at),
                                    states.lift(value, b.CreateAdd(first, r)));
       states.storeLane(state, running->groups, at);
@@ -202,9 +203,7 @@ void RowsTile::emitWalk(Walk &walk, Value *r) {
     return ir.loop(columns, "column", [&](Value *column) {
       emitElement(walk, r, column, nullptr);
     });
-  Value *rounds = b.CreateUDiv(
-      b.CreateSub(b.CreateAdd(columns, lanesOfRow), ir.i64(1)), lanesOfRow);
-  ir.loop(rounds, "round", [&](Value *round) {
+  ir.loop(itemsOfLane(), "round", [&](Value *round) {
     Value *base = b.CreateMul(round, lanesOfRow);
     Value *left = ir.smaller(b.CreateSub(columns, base), lanesOfRow);
     ir.loop(left, "lane",
@@ -313,26 +312,28 @@ void RowsTile::findGroups() {
                                         ir.i64(2));
   Value *leading = b.CreateBinaryIntrinsic(
       llvm::Intrinsic::ctlz, b.CreateSub(wide, ir.i64(1)), b.getTrue());
-  Value *shift =
-      ir.smaller(b.CreateSub(ir.i64(63), leading), ir.i64(5));
+  Value *ofWarp = ir.smaller(b.CreateSub(ir.i64(63), leading), ir.i64(5));
   inWarp = b.CreateICmpSLE(columns, ir.i64(kWarpColumns));
-  Value *threads = ir.i64(layout.threads);
-  lanesOfRow =
-      b.CreateSelect(inWarp, b.CreateShl(ir.i64(1), shift), threads);
-  groupCount =
-      b.CreateSelect(inWarp, b.CreateLShr(threads, shift), ir.i64(1));
+  laneBits = b.CreateSelect(inWarp, ofWarp,
+                            ir.i64(llvm::Log2_64(layout.threads)));
+  lanesOfRow = b.CreateShl(ir.i64(1), laneBits);
+  groupCount = b.CreateLShr(ir.i64(layout.threads), laneBits);
 }
 
-/// In each column of the tile, combines the states of the groups.
+/// The elements of a row that a lane has at most.
+Value *RowsTile::itemsOfLane() {
+  Value *most = b.CreateAdd(columns, b.CreateSub(lanesOfRow, ir.i64(1)));
+  return b.CreateLShr(most, laneBits);
+}
+
+/// Combines the states that the groups have for each column of the tile.
 void RowsTile::combineGroups() {
   for (Running &r : running) {
     if (r.reduction.to != Level::column)
       continue;
     auto tag =
         scratchTag(layout.scratchOf(r.reduction.op, ScratchPer::tileColumn));
-    Value *items = b.CreateUDiv(
-        b.CreateSub(b.CreateAdd(columns, lanesOfRow), ir.i64(1)), lanesOfRow);
-    ir.loop(items, "item", [&](Value *item) {
+    ir.loop(itemsOfLane(), "item", [&](Value *item) {
       Value *at = b.CreateMul(item, ir.i64(layout.threads));
       r.states.overGroups(r.groups, at, lanesOfRow);
       Value *base = b.CreateMul(item, lanesOfRow);
@@ -365,7 +366,7 @@ void RowsTile::emitRows() {
     for (Running &r : running)
       if (r.reduction.to == Level::column)
         r.states.clearLanes(r.groups,
-                            ir.i64(int64_t(layout.threads) * kHeldItems));
+                            b.CreateMul(itemsOfLane(), ir.i64(layout.threads)));
     rows();
     combineGroups();
   });

@@ -58,8 +58,8 @@ void RowsEmitter::beginHeldRows() {
 void RowsEmitter::beginHeldColumns() {
   os << "#pragma unroll\nfor (int k = 0; k < Items; ++k) {\n";
   os.indent();
-  os << "const int column = " << group << ".lane + k * " << group
-     << ".lanes;\n";
+  os << "const int column = " << (slots.columns ? firstColumn + " + " : "")
+     << group << ".lane + k * " << group << ".lanes;\n";
 }
 
 /// Loads the operands of elements and of rows, for all phases.
@@ -168,7 +168,8 @@ LogicalResult RowsEmitter::printHeldElement(const ElementWork &work,
 /// Stores the row results, and accumulates the row's part of member values.
 void RowsEmitter::storeHeldRow() {
   auto yield = sweep.getSegmentYield(segment);
-  std::string isFirst = "there && " + group + ".lane == 0";
+  std::string isFirst = "there && " + group + ".lane == 0" +
+                        (slots.columns ? " && " + firstColumn + " == 0" : "");
   names.functions->block("if (" + isFirst + ")", [&] {
     for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
       if (slot >= 0 && slots.operands[slot].index == kI)
@@ -262,6 +263,15 @@ LogicalResult RowsEmitter::emitHeldWalk() {
   for (unsigned phase = 0; phase <= lastPhase; ++phase)
     llvm::append_range(roots, workOf(phase).roots);
   Slice elements = sliceOf(roots);
+  // If elements are only mapped, a thread need not hold the whole row.
+  if (slots.columns) {
+    firstColumn = scope.fresh("first_column");
+    // Rows without columns contribute to the member, too.
+    os << "for (int " << firstColumn << " = 0; " << firstColumn << " == 0 || "
+       << firstColumn << " < " << group << ".columns; " << firstColumn
+       << " += Items * " << group << ".lanes) {\n";
+    os.indent();
+  }
   SmallVector<BlockArgument> ofColumns;
   for (BlockArgument argument : elements.inputs)
     if (levels.of(argument).level == Level::column) {
@@ -277,7 +287,12 @@ LogicalResult RowsEmitter::emitHeldWalk() {
       os << stateOf(op) << ' ' << columnStates[op] << "[Items];\n";
     }
   if (!ofColumns.empty() || !columnStates.empty()) {
-    beginHeldColumns();
+    if (!ofColumns.empty()) {
+      beginHeldColumns();
+    } else {
+      os << "#pragma unroll\nfor (int k = 0; k < Items; ++k) {\n";
+      os.indent();
+    }
     for (BlockArgument argument : ofColumns)
       os << scope[argument] << " = column < " << group << ".columns ? "
          << loadOf(argument, "column") << " : 0;\n";
@@ -299,6 +314,8 @@ LogicalResult RowsEmitter::emitHeldWalk() {
     os.unindent() << "}\n";
   }
   os.unindent() << "}\n";
+  if (slots.columns)
+    os.unindent() << "}\n";
   storeHeldColumns();
   storePartials(/*perThread=*/true);
   return success();

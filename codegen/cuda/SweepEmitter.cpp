@@ -415,8 +415,10 @@ void SegmentEmitter::emitHeldTile() {
     return names.functions->call(functionName("held"),
                                  {{"Rows", rows}, {"Items", items}});
   };
+  // A thread that only maps elements also holds the operands of columns, and
+  // leaves registers to the traversal of wider rows.
   std::string rows = "if (tile.columns <= heddle::short_columns)\n  " +
-                     held("4", "2") + ";\nelse",
+                     held(slots.columns ? "2" : "4", "2") + ";\nelse",
               widest = std::to_string(slots.held);
   if (!slots.columns) {
     os << rows << " if (tile.columns <= " << widest << ")\n  " << held("1", "8")
@@ -426,7 +428,7 @@ void SegmentEmitter::emitHeldTile() {
   os << "if (tile.columns <= " << widest << ") {\n";
   os.indent();
   os << "if (" << blockOfTile() << " > 0)\n  return;\n"
-     << rows << "\n  " << held("1", "8") << ";\n";
+     << rows << "\n  " << held("1", "4") << ";\n";
   if (slots.endsMembers)
     os << "if (heddle::arrives_last(&params.table.tickets[tile.member], "
           "tile.tiles))\n  "

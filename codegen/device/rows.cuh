@@ -12,7 +12,7 @@ __device__ __forceinline__ int rows_of_tile(int tile, int held_columns, long lon
   if (columns > held_columns)
     return tile;
   int rows = 4096;
-  for (int wide = 1; wide < columns; wide *= 2)
+  for (int wide = 1; wide < columns && rows > tile; wide *= 2)
     rows /= 2;
   return rows > tile ? rows : tile;
 }

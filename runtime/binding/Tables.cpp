@@ -98,7 +98,7 @@ int64_t rowsOfTile(int64_t tile, int64_t heldColumns, int64_t columns) {
   if (heldColumns == 0 || columns > heldColumns)
     return tile;
   int64_t rows = kHeldElements;
-  for (int64_t wide = 1; wide < columns; wide *= 2)
+  for (int64_t wide = 1; wide < columns && rows > tile; wide *= 2)
     rows /= 2;
   return std::max(rows, tile);
 }

@@ -8,10 +8,11 @@
 // Writes the tile descriptors of a table from its member descriptors, one thread
 // for each tile.
 //
-// `steps` holds, for every segment, the size of its tile, the most columns of a held row,
-// and then the advance of each operand: s > 0: bytes per element or row; s < 0: per row, as many elements of -s
-// bytes as the next slot holds; 0: none. A negative size: the first tile of a member is
-// shorter if all others then begin at a multiple of 16 bytes.
+// `steps` holds, for every segment, the size of its tile, the most columns of a held row
+// (a tile of narrower rows has more rows), and then the advance of each operand: s > 0:
+// bytes per element or row; s < 0: per row, as many elements of -s bytes as the next slot
+// holds; 0: none. A negative size: the first tile of a member is shorter if all others then
+// begin at a multiple of 16 bytes.
 extern "C" __global__ void __launch_bounds__(256)
 heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
                     int pointers, int rank, int member_count, int tile_count) {
@@ -38,7 +39,7 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
   long long elements = step[0] < 0 ? -step[0] : step[0];
   if (step[1] > 0 && columns <= step[1]) { // rowsOfTile in runtime/binding/Tables.h
     long long rows = 4096;
-    for (long long wide = 1; wide < columns; wide *= 2)
+    for (long long wide = 1; wide < columns && rows > elements; wide *= 2)
       rows /= 2;
     elements = rows > elements ? rows : elements;
   }
