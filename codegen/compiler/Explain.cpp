@@ -148,9 +148,12 @@ json::Object Explanation::describeSweep(fused::SweepOp sweep) {
     object["threads"] = schedule->getThreads();
     object["tile"] = json::Array(schedule->getTile());
     object["vector"] = json::Array(schedule->getVector());
-    if (const PlanTable *table = tables.lookup(sweepName(sweep)))
+    if (const PlanTable *table = tables.lookup(sweepName(sweep))) {
       if (table->blockColumns)
         object["columns"] = table->blockColumns;
+      if (int64_t held = table->segments.front().heldColumns)
+        object["held_columns"] = held;
+    }
   }
   return object;
 }

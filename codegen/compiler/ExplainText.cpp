@@ -84,6 +84,8 @@ void Printer::printSchedule(const json::Object &sweep) {
     bool one = tiles.size() == 1 && tiles.front() == 1;
     fact += (schedule == "stream" ? " element" : " row") +
             std::string(one ? "" : "s");
+    if (auto held = sweep.getInteger("held_columns"))
+      fact += formatv(", more of up to {0} columns", *held);
     if (auto columns = sweep.getInteger("columns"))
       fact += formatv(", {0} columns per block", *columns);
     if (auto panels = sweep.getString("panels"))

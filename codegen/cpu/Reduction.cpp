@@ -350,21 +350,24 @@ void Reduction::overGroups(const Lanes &all, Value *first, Value *lanes) {
     storeLane(combine(loadLane(all, into), loadLane(all, from)), all, into);
   };
   // The offsets 16, 8, ... that are multiples of `lanes`, in each warp.
-  Value *steps = b.CreateSub(
-      ir.i64(5), b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, lanes,
-                                         b.getTrue()));
+  Value *bits = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, lanes,
+                                        b.getTrue());
+  Value *width = ir.smaller(lanes, ir.i64(32)); // of the results of a warp
+  Value *steps = b.CreateSub(ir.i64(5), ir.smaller(bits, ir.i64(5)));
   ir.loop(ir.i64(threads / 32), "warp", [&](Value *warp) {
-    Value *base = b.CreateAdd(first, b.CreateMul(warp, ir.i64(32)));
+    Value *base = b.CreateMul(warp, ir.i64(32));
     ir.loop(steps, "step", [&](Value *step) {
       Value *offset = b.CreateLShr(ir.i64(16), step);
       ir.loop(offset, "tree", [&](Value *t) {
-        Value *low = b.CreateAdd(base, t);
+        Value *low = b.CreateAdd(first, b.CreateAdd(base, t));
         combineInto(low, b.CreateAdd(low, offset));
       });
     });
-    ir.when(b.CreateICmpNE(warp, ir.i64(0)), [&] {
-      ir.loop(lanes, "place", [&](Value *t) {
-        combineInto(b.CreateAdd(first, t), b.CreateAdd(base, t));
+    ir.loop(width, "place", [&](Value *t) {
+      Value *own = b.CreateAdd(base, t);
+      Value *place = b.CreateAnd(own, b.CreateSub(lanes, ir.i64(1)));
+      ir.when(b.CreateICmpNE(own, place), [&] {
+        combineInto(b.CreateAdd(first, place), b.CreateAdd(first, own));
       });
     });
   });

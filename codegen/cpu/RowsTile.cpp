@@ -73,9 +73,9 @@ private:
   Value *tileIndex, *first = nullptr, *count = nullptr, *columns = nullptr,
                     *columnBase = nullptr;
   /// The lanes of a row and their binary logarithm, the groups of so many lanes
-  /// in a block, and whether a group is part of a warp.
+  /// in a block, and whether rows are held.
   Value *lanesOfRow = nullptr, *laneBits = nullptr, *groupCount = nullptr,
-        *inWarp = nullptr;
+        *isHeld = nullptr;
   Value *group = nullptr; // the first lane of the row's group
   bool perGroup = false;  // each group has its own column states
   llvm::SmallVector<Running, 4> running;
@@ -271,11 +271,11 @@ void RowsTile::reduceColumns(Running &running) {
 Value *RowsTile::usedBy(const Running &r) {
   Value *threads = ir.i64(layout.threads);
   if (r.reduction.from == Level::row)
-    return b.CreateSelect(inWarp, threads, ir.i64(1));
+    return b.CreateSelect(isHeld, threads, ir.i64(1));
   Value *ofColumns = ir.smaller(columns, threads);
   return r.reduction.from == Level::column
              ? ofColumns
-             : b.CreateSelect(inWarp, threads, ofColumns);
+             : b.CreateSelect(isHeld, threads, ofColumns);
 }
 
 void RowsTile::keepForMember() {
@@ -306,15 +306,19 @@ void RowsTile::clearColumnsOfEmptyTile() {
   });
 }
 
+/// The lanes are the least power of two that is enough if each has kHeldItems
+/// elements of a row; without held rows, a block.
 void RowsTile::findGroups() {
-  // The power of two that is at least half of the columns, at most a warp.
-  Value *wide = b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, columns,
-                                        ir.i64(2));
+  Value *least = b.CreateUDiv(b.CreateAdd(columns, ir.i64(kHeldItems - 1)),
+                              ir.i64(kHeldItems));
   Value *leading = b.CreateBinaryIntrinsic(
-      llvm::Intrinsic::ctlz, b.CreateSub(wide, ir.i64(1)), b.getTrue());
-  Value *ofWarp = ir.smaller(b.CreateSub(ir.i64(63), leading), ir.i64(5));
-  inWarp = b.CreateICmpSLE(columns, ir.i64(kWarpColumns));
-  laneBits = b.CreateSelect(inWarp, ofWarp,
+      llvm::Intrinsic::ctlz,
+      b.CreateSub(b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, least,
+                                          ir.i64(1)),
+                  ir.i64(1)),
+      b.getFalse());
+  isHeld = b.CreateICmpSLE(columns, ir.i64(slots.held));
+  laneBits = b.CreateSelect(isHeld, b.CreateSub(ir.i64(64), leading),
                             ir.i64(llvm::Log2_64(layout.threads)));
   lanesOfRow = b.CreateShl(ir.i64(1), laneBits);
   groupCount = b.CreateLShr(ir.i64(layout.threads), laneBits);
@@ -362,7 +366,7 @@ void RowsTile::emitRows() {
   if (!reducesColumns)
     return rows();
   perGroup = true;
-  ir.when(inWarp, [&] {
+  ir.when(isHeld, [&] {
     for (Running &r : running)
       if (r.reduction.to == Level::column)
         r.states.clearLanes(r.groups,
@@ -371,7 +375,7 @@ void RowsTile::emitRows() {
     combineGroups();
   });
   perGroup = false;
-  ir.when(b.CreateNot(inWarp), rows);
+  ir.when(b.CreateNot(isHeld), rows);
 }
 
 void RowsTile::emit() {

@@ -47,13 +47,10 @@ void DeviceFunctions::end(StringRef comment, StringRef type, StringRef name,
   std::string body = source.substr(bodyAt);
   source.resize(bodyAt);
   Signature &signature = signatures[name];
-  signature = {name.str(), {}, {}};
+  signature = {name.str(), mentions(body, "EvictFirst"), {}};
   llvm::SmallVector<std::string> declared, constants;
-  for (StringRef constant : {"bool EvictFirst", "int Rows", "int Items"})
-    if (StringRef own = constant.split(' ').second; mentions(body, own)) {
-      constants.push_back(constant.str());
-      signature.constants.push_back(own.str());
-    }
+  if (signature.evictFirst)
+    constants.push_back("bool EvictFirst");
   bool byValue = mentions(body, "ByValue");
   for (const Parameter &parameter : parameters)
     if (!parameter.name.empty() && mentions(body, parameter.name)) {
@@ -117,11 +114,9 @@ std::string DeviceFunctions::call(
   };
   Signature signature = signatures.lookup(name);
   std::string text = signature.name;
-  llvm::SmallVector<std::string> constants, arguments;
-  for (const std::string &constant : signature.constants)
-    constants.push_back(argument(constant));
-  if (!constants.empty())
-    text += "<" + llvm::join(constants, ", ") + ">";
+  if (signature.evictFirst)
+    text += "<" + argument("EvictFirst") + ">";
+  llvm::SmallVector<std::string> arguments;
   for (const std::string &parameter : signature.parameters)
     arguments.push_back(argument(parameter));
   return text + "(" + llvm::join(arguments, ", ") + ")";

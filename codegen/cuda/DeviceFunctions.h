@@ -66,8 +66,7 @@ public:
 private:
   struct Signature {
     std::string name;
-    /// The constants that a call states; those after them follow from types.
-    llvm::SmallVector<std::string> constants;
+    bool evictFirst = false;
     llvm::SmallVector<std::string> parameters;
   };
 

@@ -3,11 +3,10 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A group of threads processes a row that fits in its registers: one lane, some
-// lanes of a warp, a warp or the block, by the number of columns. It loads each
-// element once, for all phases. The states and operands of columns stay in
-// registers for the whole tile. Groups with few columns take several rows at a
-// time, so that enough loads are in flight.
+// A group of threads processes a row that fits in its registers: from one thread
+// to the block, by the number of columns. It loads each element once, for all
+// phases. The states and operands of columns stay in registers for the whole
+// tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,19 +44,20 @@ bool RowsEmitter::isPrintedSlow(Operation *op) const {
          });
 }
 
-/// Prints the loop over the rows that a group takes at a time.
-void RowsEmitter::beginHeldRows() {
-  os << "#pragma unroll\nfor (int " << heldRow << " = 0; " << heldRow
-     << " < Rows; ++" << heldRow << ") {\n";
+/// A thread that only maps elements need not hold its part of a row, and leaves
+/// registers to the traversal of wider rows.
+std::string RowsEmitter::heldItems() const {
+  return std::to_string(slots.columns ? kHeldItems / 2 : kHeldItems);
+}
+
+void RowsEmitter::beginHeldItems() {
+  os << "#pragma unroll\nfor (int k = 0; k < " << heldItems()
+     << "; ++k) {\n";
   os.indent();
-  os << "const int row = " << firstRow << " + " << heldRow << " * " << group
-     << ".count + " << group << ".index;\n"
-     << "const bool there = row < tile.count;\n";
 }
 
 void RowsEmitter::beginHeldColumns() {
-  os << "#pragma unroll\nfor (int k = 0; k < Items; ++k) {\n";
-  os.indent();
+  beginHeldItems();
   os << "const int column = " << (slots.columns ? firstColumn + " + " : "")
      << group << ".lane + k * " << group << ".lanes;\n";
 }
@@ -75,21 +75,21 @@ void RowsEmitter::loadHeld(const Slice &elements) {
   for (BlockArgument argument : llvm::concat<BlockArgument>(ofElements, ofRows)) {
     bool isElement = levels.of(argument).level == Level::element;
     std::string name = scope.declare(argument);
-    os << computedType(argument.getType()) << ' ' << name << "[Rows]"
-       << (isElement ? "[Items]" : "") << ";\n";
-    scope.bind(argument,
-               name + "[" + heldRow + "]" + (isElement ? "[k]" : ""));
-  }
-  if (ofElements.empty() && ofRows.empty())
-    return;
-  beginHeldRows();
-  for (BlockArgument argument : ofRows) {
+    if (isElement) {
+      os << computedType(argument.getType()) << ' ' << name << "["
+         << heldItems() << "];\n";
+      scope.bind(argument, name + "[k]");
+      continue;
+    }
     int slot = slots.inputs[argument.getArgNumber()];
-    os << scope[argument] << " = there ? "
+    os << "const " << computedType(argument.getType()) << ' ' << name
+       << " = there ? "
        << converted(pointers[slot] + "[row]", slots.operands[slot].storage,
                     argument.getType())
        << " : 0;\n";
   }
+  if (ofElements.empty() && ofRows.empty())
+    return;
   if (!ofElements.empty()) {
     beginHeldColumns();
     for (BlockArgument argument : ofElements)
@@ -97,8 +97,7 @@ void RowsEmitter::loadHeld(const Slice &elements) {
          << loadOf(argument, "column") << " : 0;\n";
     os.unindent() << "}\n";
   }
-  os.unindent() << "}\n"
-                << "heddle::keep_order(); // all loads before the first store\n";
+  os << "heddle::keep_order(); // all loads before the first store\n";
 }
 
 /// Prints the work of a phase on the elements of a row.
@@ -124,7 +123,8 @@ LogicalResult RowsEmitter::emitHeldElements(unsigned phase) {
   for (Value value : kept) {
     StringRef own = nameOf(value);
     std::string name = scope.fresh(own.empty() ? StringRef("x") : own);
-    os << computedType(value.getType()) << ' ' << name << "[Items];\n";
+    os << computedType(value.getType()) << ' ' << name << "[" << heldItems()
+       << "];\n";
     homes[value] = name + "[k]";
   }
   beginHeldColumns();
@@ -183,7 +183,6 @@ void RowsEmitter::storeHeldRow() {
 
 /// Prints the work of a group on one row, phase by phase.
 LogicalResult RowsEmitter::emitHeldRow() {
-  Scope::Nested block(scope);
   heldValues.clear();
   homes.clear();
   for (unsigned phase = 0; phase <= lastPhase; ++phase) {
@@ -193,8 +192,7 @@ LogicalResult RowsEmitter::emitHeldRow() {
         continue;
       std::string state = accumulators[op];
       os << state << " = heddle::over_row<" << kindOf(op) << ", "
-         << layout.threads << ", Rows>(" << state << ", " << group
-         << ".lanes);\n";
+         << layout.threads << ">(" << state << ", " << group << ".lanes);\n";
       declareReduced(op, state);
     }
     if (failed(declareOps([&](Operation *op) {
@@ -213,28 +211,14 @@ LogicalResult RowsEmitter::emitHeldRow() {
   return success();
 }
 
-/// Combines the column states of the groups, and stores those of the tile.
+/// Stores the states of the columns of the tile.
 void RowsEmitter::storeHeldColumns() {
-  if (columnStates.empty())
-    return;
-  os << "#pragma unroll\nfor (int k = 0; k < Items; ++k) {\n";
-  os.indent();
-  os << "if (k * " << group << ".lanes >= " << group << ".columns)\n  break;\n"
-     << "const int column = " << group << ".lane + k * " << group
-     << ".lanes;\n";
-  for (fused::ReduceOp op : reductions) {
-    std::string state = columnStates.lookup(op);
-    if (state.empty())
-      continue;
-    state += "[k]";
-    os << "if (" << group << ".lanes <= 32)\n  " << state
-       << " = heddle::over_groups<" << kindOf(op) << ", " << layout.threads
-       << ">(" << state << ", " << group << ".lanes);\n"
-       << "if (" << group << ".index == 0 && column < " << group << ".columns)\n  "
-       << names.scratch[layout.scratchOf(op, ScratchPer::tileColumn)]
-       << "[tile.column_base + column] = " << state << ";\n";
-  }
-  os.unindent() << "}\n";
+  for (fused::ReduceOp op : reductions)
+    if (std::string state = columnStates.lookup(op); !state.empty())
+      os << "heddle::store_columns<" << kindOf(op) << ", " << layout.threads
+         << ">(" << state << ", " << group << ", "
+         << names.scratch[layout.scratchOf(op, ScratchPer::tileColumn)]
+         << " + tile.column_base);\n";
 }
 
 LogicalResult RowsEmitter::emitHeldWalk() {
@@ -255,7 +239,6 @@ LogicalResult RowsEmitter::emitHeldWalk() {
     return failure();
   group = scope.fresh("group");
   firstRow = scope.fresh("first_row");
-  heldRow = scope.freshOwn("at");
   os << "const heddle::row_group<" << layout.threads << "> " << group
      << "(static_cast<int>(tile.columns));\n";
   columnStates.clear();
@@ -269,7 +252,7 @@ LogicalResult RowsEmitter::emitHeldWalk() {
     // Rows without columns contribute to the member, too.
     os << "for (int " << firstColumn << " = 0; " << firstColumn << " == 0 || "
        << firstColumn << " < " << group << ".columns; " << firstColumn
-       << " += Items * " << group << ".lanes) {\n";
+       << " += " << heldItems() << " * " << group << ".lanes) {\n";
     os.indent();
   }
   SmallVector<BlockArgument> ofColumns;
@@ -277,22 +260,22 @@ LogicalResult RowsEmitter::emitHeldWalk() {
     if (levels.of(argument).level == Level::column) {
       scope.forget(argument);
       std::string name = scope.declare(argument);
-      os << computedType(argument.getType()) << ' ' << name << "[Items];\n";
+      os << computedType(argument.getType()) << ' ' << name << "["
+         << heldItems() << "];\n";
       scope.bind(argument, name + "[k]");
       ofColumns.push_back(argument);
     }
   for (fused::ReduceOp op : reductions)
     if (layout.scratchOf(op, ScratchPer::tileColumn) >= 0) {
       columnStates[op] = freshFor(op, "_down");
-      os << stateOf(op) << ' ' << columnStates[op] << "[Items];\n";
+      os << stateOf(op) << ' ' << columnStates[op] << "[" << heldItems()
+         << "];\n";
     }
   if (!ofColumns.empty() || !columnStates.empty()) {
-    if (!ofColumns.empty()) {
+    if (ofColumns.empty())
+      beginHeldItems();
+    else
       beginHeldColumns();
-    } else {
-      os << "#pragma unroll\nfor (int k = 0; k < Items; ++k) {\n";
-      os.indent();
-    }
     for (BlockArgument argument : ofColumns)
       os << scope[argument] << " = column < " << group << ".columns ? "
          << loadOf(argument, "column") << " : 0;\n";
@@ -302,16 +285,15 @@ LogicalResult RowsEmitter::emitHeldWalk() {
     os.unindent() << "}\n";
   }
   os << "for (int " << firstRow << " = 0; " << firstRow
-     << " < tile.count; " << firstRow << " += Rows * " << group
-     << ".count) {\n";
+     << " < tile.count; " << firstRow << " += " << group << ".count) {\n";
   os.indent();
+  os << "const int row = " << firstRow << " + " << group << ".index;\n"
+     << "const bool there = row < tile.count;\n";
   {
     Scope::Nested block(scope);
     loadHeld(elements);
-    beginHeldRows();
     if (failed(emitHeldRow()))
       return failure();
-    os.unindent() << "}\n";
   }
   os.unindent() << "}\n";
   if (slots.columns)

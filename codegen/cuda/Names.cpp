@@ -31,7 +31,7 @@ static bool isUsedBySource(StringRef name) {
               "max add mul any all sign convert load store first last "
               "asserts assert printf malloc free float2 float4 double2 int2 "
               "int4 uint2 uint4 dim3 half INFINITY NAN NULL linux "
-              "EvictFirst Rows Items params whole there all_there iteration unix")
+              "EvictFirst params whole there all_there iteration unix")
         .split(list, ' ');
     llvm::StringSet<> set;
     for (StringRef word : list)
@@ -46,7 +46,7 @@ static bool isUsedBySource(StringRef name) {
 /// the same name would hide the function.
 static bool isLikeFunction(StringRef name) {
   static const llvm::StringSet<> endings = {
-      "block",      "combine",     "count",   "end",  "epilogue", "held", "params",
+      "block", "combine",    "count",       "end",     "epilogue", "held", "params",
       "precompute", "precomputed", "process", "tile", "walk"};
   StringRef unnumbered = name.rtrim("0123456789").rtrim('_');
   return endings.contains(unnumbered.rsplit('_').second);

@@ -75,7 +75,7 @@ private:
   void declarePart();
   std::string declarePartOf(int slot);
   // Rows in registers (HeldRows.cpp).
-  std::string group, firstRow, heldRow; // variables
+  std::string group, firstRow; // variables
   /// The arrays of the states of columns.
   llvm::DenseMap<mlir::Operation *, std::string> columnStates;
   /// The values of elements that a phase keeps for later phases.
@@ -88,7 +88,8 @@ private:
   mlir::LogicalResult emitHeldWalk() override;
   ElementWork workOf(unsigned phase);
   bool isPrintedSlow(mlir::Operation *op) const;
-  void beginHeldRows();
+  std::string heldItems() const;
+  void beginHeldItems();
   void beginHeldColumns();
   void loadHeld(const Slice &elements);
   mlir::LogicalResult emitHeldElements(unsigned phase);

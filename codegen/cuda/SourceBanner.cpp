@@ -10,6 +10,7 @@
 
 #include "codegen/cuda/ProgramEmitter.h"
 #include "codegen/layout/BranchlessMath.h"
+#include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
 #include "runtime/support/Text.h"
 
@@ -57,6 +58,7 @@ void ProgramEmitter::emitBanner() {
 void ProgramEmitter::emitIncludes() {
   bool reduces = false, loops = false, shares = false, iterations = false;
   bool branchless = false, held = false;
+  int64_t staged = 0;
   program.walk([&](Operation *op) {
     reduces |= isa<fused::ReduceOp, fused::PrecomputeOp>(op);
     loops |= isa<fused::LoopOp>(op);
@@ -67,9 +69,10 @@ void ProgramEmitter::emitIncludes() {
   for (fused::SweepOp sweep : sweeps)
     if (auto layout = SweepLayout::compute(sweep, buffers); succeeded(layout)) {
       shares |= layout->columns > 0;
-      held |= llvm::any_of(layout->segments, [](const SegmentLayout &segment) {
-        return segment.held > 0;
-      });
+      for (const SegmentLayout &segment : layout->segments) {
+        held |= segment.held > 0;
+        staged = std::max(staged, stagedBytes(segment));
+      }
       if (sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream)
         for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
           branchless |= usesBranchlessMath(sweep, s);
@@ -79,6 +82,8 @@ void ProgramEmitter::emitIncludes() {
             return segment.endsMembers;
           });
     }
+  if (staged)
+    os << "#define HEDDLE_ROW_STAGE_BYTES " << staged << "\n";
   os << "#include \"access.cuh\"\n";
   if (branchless)
     os << "#include \"branchless.cuh\"\n";

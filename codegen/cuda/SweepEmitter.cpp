@@ -11,6 +11,7 @@
 #include "codegen/cuda/SweepEmitter.h"
 #include "codegen/cuda/Inlining.h"
 #include "codegen/cuda/Precomputed.h"
+#include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "dialect/ReduceKinds.h"
@@ -411,30 +412,62 @@ LogicalResult SegmentEmitter::emitHeldFunction() {
 /// Prints the processing of a tile whose rows are held. One of the blocks that
 /// would divide a tile of wider rows processes it.
 void SegmentEmitter::emitHeldTile() {
-  auto held = [&](StringRef rows, StringRef items) {
-    return names.functions->call(functionName("held"),
-                                 {{"Rows", rows}, {"Items", items}});
-  };
-  // A thread that only maps elements also holds the operands of columns, and
-  // leaves registers to the traversal of wider rows.
-  std::string rows = "if (tile.columns <= heddle::short_columns)\n  " +
-                     held(slots.columns ? "2" : "4", "2") + ";\nelse",
-              widest = std::to_string(slots.held);
+  os << "if (tile.columns <= " << slots.held << ") {\n";
+  os.indent();
+  if (slots.columns)
+    os << "if (" << blockOfTile() << " > 0)\n  return;\n";
+  if (stagedBytes(slots) > 0)
+    emitStagedTile();
+  else
+    os << callOf("held") << ";\n";
   if (!slots.columns) {
-    os << rows << " if (tile.columns <= " << widest << ")\n  " << held("1", "8")
-       << ";\nelse\n  ";
+    os.unindent() << "} else {\n  " << callOf("walk") << ";\n}\n";
     return;
   }
-  os << "if (tile.columns <= " << widest << ") {\n";
-  os.indent();
-  os << "if (" << blockOfTile() << " > 0)\n  return;\n"
-     << rows << "\n  " << held("1", "4") << ";\n";
   if (slots.endsMembers)
     os << "if (heddle::arrives_last(&params.table.tickets[tile.member], "
           "tile.tiles))\n  "
        << callOf("end") << ";\n";
   os << "return;\n";
   os.unindent() << "}\n";
+}
+
+/// Prints the processing of a tile whose matrices are in shared memory if rows
+/// are short.
+void SegmentEmitter::emitStagedTile() {
+  auto fields = fieldNames(slots, buffers);
+  auto ofMatrices = [&](auto print) {
+    int64_t at = 0;
+    for (auto [k, slot] : llvm::enumerate(slots.operands))
+      if (slot.index == kIJ) {
+        print(slot, fields[k], fields[k + 1], at);
+        at += stagedBytesOf(storageBytes(slot.storage));
+      }
+  };
+  os << "auto near = tile;\n"
+     << "const heddle::row_stage<" << layout.threads
+     << ", HEDDLE_ROW_STAGE_BYTES> stage(tile.columns, tile.count);\n"
+     << "if (stage.is_used) {\n";
+  ofMatrices([&](const OperandSlot &slot, StringRef field, StringRef stride,
+                 int64_t at) {
+    os << "  stage." << (slot.read ? "load" : "place") << "(near." << field
+       << ", near." << stride << ", " << at << ");\n";
+  });
+  os << "  __syncthreads();\n}\n"
+     << names.functions->call(functionName("held"), {{"tile", "near"}})
+     << ";\n";
+  if (llvm::any_of(slots.operands, [](const OperandSlot &slot) {
+        return slot.index == kIJ && slot.written;
+      })) {
+    os << "if (stage.is_used) {\n  __syncthreads();\n";
+    ofMatrices([&](const OperandSlot &slot, StringRef field, StringRef stride,
+                   int64_t) {
+      if (slot.written)
+        os << "  stage.store(near." << field << ", tile." << field << ", tile."
+           << stride << ");\n";
+    });
+    os << "}\n";
+  }
 }
 
 /// The number of tiles of the member before this one.
@@ -492,7 +525,7 @@ void SegmentEmitter::emitProcessFunction() {
     os << "const unsigned arrived = " << callOf("walk") << ";\n"
        << "if (threadIdx.x == 0 && arrived == tile.tiles - 1)\n  "
        << callOf("end") << ";\n";
-  else
+  else if (!slots.held || slots.columns)
     os << callOf("walk") << ";\n";
   if (slots.endsMembers && slots.columns)
     emitEndOfSharedTile();

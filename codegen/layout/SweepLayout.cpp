@@ -300,8 +300,8 @@ LogicalResult Builder::build() {
     layout.columns = layout.segments[s].columns = schedule.getColumns();
   }
   if (layout.rank == 2)
-    for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
-      layout.segments[s].held = heldColumns(layout.segments[s], sweep, s);
+    for (SegmentLayout &segment : layout.segments)
+      segment.held = heldColumns(segment);
   return success();
 }
 

@@ -52,10 +52,8 @@ float most(float a, float b) { return b > a ? b : a; }
 /// The threads of the group that processes a row, and the rows of a tile. Every
 /// program here holds rows of up to 2048 columns, and has a tile of 4 rows.
 int64_t lanesOf(int64_t columns) {
-  if (columns > 256)
-    return 256;
   int64_t lanes = 1;
-  while (lanes < 32 && 2 * lanes < columns)
+  while (lanes < 256 && 8 * lanes < columns)
     lanes *= 2;
   return lanes;
 }
@@ -63,7 +61,7 @@ int64_t lanesOf(int64_t columns) {
 int64_t tileOf(int64_t columns) {
   if (columns > 2048)
     return 4;
-  int64_t rows = 4096;
+  int64_t rows = columns > 64 ? 4096 : 2048;
   for (int64_t wide = 1; wide < columns; wide *= 2)
     rows /= 2;
   return std::max<int64_t>(rows, 4);
@@ -84,8 +82,7 @@ float rowOrder(const std::vector<float> &row, float neutral, Combine combine) {
 template <class Value>
 float columnOrder(int64_t rows, int64_t columns, Value value) {
   int64_t tile = tileOf(columns), groups = 256 / lanesOf(columns);
-  int64_t ofWarp = std::min<int64_t>(groups, 32 / std::min<int64_t>(
-                                                     32, lanesOf(columns)));
+  int64_t ofWarp = 32 / std::min<int64_t>(32, lanesOf(columns));
   std::vector<float> partials;
   for (int64_t first = 0; first < rows; first += tile) {
     std::vector<float> x(groups, 0.0f);
