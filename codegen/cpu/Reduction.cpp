@@ -350,8 +350,8 @@ void Reduction::overGroups(const Lanes &all, Value *first, Value *lanes) {
     storeLane(combine(loadLane(all, into), loadLane(all, from)), all, into);
   };
   // The offsets 16, 8, ... that are multiples of `lanes`, in each warp.
-  Value *bits = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, lanes,
-                                        b.getTrue());
+  Value *bits =
+      b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, lanes, b.getTrue());
   Value *width = ir.smaller(lanes, ir.i64(32)); // of the results of a warp
   Value *steps = b.CreateSub(ir.i64(5), ir.smaller(bits, ir.i64(5)));
   ir.loop(ir.i64(threads / 32), "warp", [&](Value *warp) {

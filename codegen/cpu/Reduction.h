@@ -51,8 +51,8 @@ public:
   void storeLane(const State &state, const Lanes &lanes, llvm::Value *index);
   /// Combines the first `used` lanes of a block.
   State overBlock(const Lanes &lanes, llvm::Value *used);
-  /// Combines the lanes of a block that have the same place in groups of `lanes`
-  /// lanes. The lane of the first group has the result.
+  /// Combines the lanes of a block that have the same place in groups of
+  /// `lanes` lanes. The lane of the first group has the result.
   void overGroups(const Lanes &all, llvm::Value *first, llvm::Value *lanes);
   /// Combines `count` states in memory in the order of a block.
   State overStates(llvm::Value *states, llvm::Value *count);

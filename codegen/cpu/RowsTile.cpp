@@ -177,9 +177,8 @@ void RowsTile::emitElement(Walk &walk, Value *r, Value *column, Value *lane) {
         running->reduction.to == Level::row
             ? column
             : b.CreateAdd(b.CreateMul(b.CreateAdd(first, r), columns), column);
-    Value *own = running->reduction.to == Level::row
-                     ? lane
-                     : b.CreateAdd(group, lane);
+    Value *own =
+        running->reduction.to == Level::row ? lane : b.CreateAdd(group, lane);
     State combined = states.combine(states.loadLane(running->lanes, own),
                                     states.lift(value, position));
     states.storeLane(combined, running->lanes, own);
@@ -238,8 +237,7 @@ void RowsTile::emitRow(Value *r) {
 void RowsTile::reduceRow(Running &running, Value *r) {
   Reduction &states = running.states;
   State state = states.lift(get(running.value()), b.CreateAdd(first, r));
-  State combined =
-      states.combine(states.loadLane(running.lanes, group), state);
+  State combined = states.combine(states.loadLane(running.lanes, group), state);
   states.storeLane(combined, running.lanes, group);
 }
 
@@ -313,9 +311,9 @@ void RowsTile::findGroups() {
                               ir.i64(kHeldItems));
   Value *leading = b.CreateBinaryIntrinsic(
       llvm::Intrinsic::ctlz,
-      b.CreateSub(b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, least,
-                                          ir.i64(1)),
-                  ir.i64(1)),
+      b.CreateSub(
+          b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, least, ir.i64(1)),
+          ir.i64(1)),
       b.getFalse());
   isHeld = b.CreateICmpSLE(columns, ir.i64(slots.held));
   laneBits = b.CreateSelect(isHeld, b.CreateSub(ir.i64(64), leading),
@@ -343,9 +341,9 @@ void RowsTile::combineGroups() {
       Value *base = b.CreateMul(item, lanesOfRow);
       ir.loop(ir.smaller(b.CreateSub(columns, base), lanesOfRow), "place",
               [&](Value *t) {
-                r.states.store(
-                    r.states.loadLane(r.groups, b.CreateAdd(at, t)),
-                    r.states.address(r.total, b.CreateAdd(base, t)), tag);
+                r.states.store(r.states.loadLane(r.groups, b.CreateAdd(at, t)),
+                               r.states.address(r.total, b.CreateAdd(base, t)),
+                               tag);
               });
     });
   }
@@ -355,8 +353,8 @@ void RowsTile::combineGroups() {
 void RowsTile::emitRows() {
   auto rows = [&] {
     ir.loop(count, "row", [&](Value *r) {
-      group = b.CreateMul(
-          b.CreateAnd(r, b.CreateSub(groupCount, ir.i64(1))), lanesOfRow);
+      group = b.CreateMul(b.CreateAnd(r, b.CreateSub(groupCount, ir.i64(1))),
+                          lanesOfRow);
       emitRow(r);
     });
   };

@@ -3,10 +3,10 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A group of threads processes a row that fits in its registers: from one thread
-// to the block, by the number of columns. It loads each element once, for all
-// phases. The states and operands of columns stay in registers for the whole
-// tile.
+// A group of threads processes a row that fits in its registers: from one
+// thread to the block, by the number of columns. It loads each element once,
+// for all phases. The states and operands of columns stay in registers for the
+// whole tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,8 +51,7 @@ std::string RowsEmitter::heldItems() const {
 }
 
 void RowsEmitter::beginHeldItems() {
-  os << "#pragma unroll\nfor (int k = 0; k < " << heldItems()
-     << "; ++k) {\n";
+  os << "#pragma unroll\nfor (int k = 0; k < " << heldItems() << "; ++k) {\n";
   os.indent();
 }
 
@@ -72,7 +71,8 @@ void RowsEmitter::loadHeld(const Slice &elements) {
     if (levels.of(argument).level == Level::row && !argument.use_empty() &&
         !isOnlyHinted(argument))
       ofRows.push_back(argument);
-  for (BlockArgument argument : llvm::concat<BlockArgument>(ofElements, ofRows)) {
+  for (BlockArgument argument :
+       llvm::concat<BlockArgument>(ofElements, ofRows)) {
     bool isElement = levels.of(argument).level == Level::element;
     std::string name = scope.declare(argument);
     if (isElement) {
@@ -284,8 +284,8 @@ LogicalResult RowsEmitter::emitHeldWalk() {
         os << state << "[k] = " << kindOf(op) << "::neutral();\n";
     os.unindent() << "}\n";
   }
-  os << "for (int " << firstRow << " = 0; " << firstRow
-     << " < tile.count; " << firstRow << " += " << group << ".count) {\n";
+  os << "for (int " << firstRow << " = 0; " << firstRow << " < tile.count; "
+     << firstRow << " += " << group << ".count) {\n";
   os.indent();
   os << "const int row = " << firstRow << " + " << group << ".index;\n"
      << "const bool there = row < tile.count;\n";

@@ -474,8 +474,7 @@ void SegmentEmitter::emitStagedTile() {
 std::string SegmentEmitter::firstTileOffset() const {
   return "static_cast<int>(tile.first / " +
          (slots.held ? "heddle::rows_of_tile(" + std::to_string(slots.tile) +
-                           ", " + std::to_string(slots.held) +
-                           ", tile.columns)"
+                           ", " + std::to_string(slots.held) + ", tile.columns)"
                      : std::to_string(slots.tile)) +
          ")";
 }
@@ -505,8 +504,7 @@ void SegmentEmitter::emitProcessFunction() {
   bool isAlone = layout.columns && !slots.columns;
   std::string whole = vectorCondition();
   if (!isAlone && !waitsAtOnce() && layout.whereOperand.empty() &&
-      !slots.endsMembers && slots.tickets < 0 && whole.empty() &&
-      !slots.held) {
+      !slots.endsMembers && slots.tickets < 0 && whole.empty() && !slots.held) {
     names.functions->drop();
     names.functions->alias(functionName("process"), functionName("walk"));
     return;

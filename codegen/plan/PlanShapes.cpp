@@ -209,14 +209,12 @@ int64_t PlanShapes::tilesOf(int number) const {
       }
       int64_t rows = segment.tile;
       if (segment.columns)
-        rows = runtime::rowsOfTile(
-            segment.tile, segment.heldColumns,
-            buffers[segment.columns->buffer][member]
-                   [segment.columns->dimension]);
+        rows = runtime::rowsOfTile(segment.tile, segment.heldColumns,
+                                   buffers[segment.columns->buffer][member]
+                                          [segment.columns->dimension]);
       tiles = addCounts(
-          tiles, std::max<int64_t>(
-                     1, divideCeil(static_cast<uint64_t>(count),
-                                   static_cast<uint64_t>(rows))));
+          tiles, std::max<int64_t>(1, divideCeil(static_cast<uint64_t>(count),
+                                                 static_cast<uint64_t>(rows))));
     }
   }
   return tiles;

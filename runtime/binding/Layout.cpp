@@ -86,8 +86,8 @@ Error Layout::Resolver::sizeTables() {
                 : 0;
         int64_t columns = columnsOf(segment, position);
         int64_t own =
-            tilesOf(count + shift, rowsOfTile(segment.tile, segment.heldColumns,
-                                              columns));
+            tilesOf(count + shift,
+                    rowsOfTile(segment.tile, segment.heldColumns, columns));
         tiles += own;
         ++memberCount;
         if (tiles > INT32_MAX || memberCount >= INT32_MAX)
@@ -275,16 +275,14 @@ std::vector<char> Layout::memberDescriptors(int index) const {
     descriptor.firstTile = firstTile;
     int64_t shift =
         segment.alignTiles
-            ? alignmentShift(
-                  ArrayRef(steps).slice(
-                      segmentIndex * (kStepHeader + table.pointers),
-                      kStepHeader + table.pointers),
-                  descriptor.operands, descriptor.count)
+            ? alignmentShift(ArrayRef(steps).slice(
+                                 segmentIndex * (kStepHeader + table.pointers),
+                                 kStepHeader + table.pointers),
+                             descriptor.operands, descriptor.count)
             : 0;
-    descriptor.tiles =
-        static_cast<int>(tilesOf(descriptor.count + shift,
-                                 rowsOfTile(segment.tile, segment.heldColumns,
-                                            descriptor.columns)));
+    descriptor.tiles = static_cast<int>(tilesOf(
+        descriptor.count + shift,
+        rowsOfTile(segment.tile, segment.heldColumns, descriptor.columns)));
     descriptor.segment = static_cast<int>(segmentIndex);
     descriptor.index = static_cast<int>(position);
     writeMemberDescriptor(descriptorLayout, descriptor, out);

@@ -170,9 +170,8 @@ void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
         llvm::ArrayRef<int64_t>(step, kStepHeader +
                                           static_cast<size_t>(layout.pointers)),
         operands, count);
-    int64_t tile =
-        layout.rank == 2 ? rowsOfTile(step[0], step[1], columns)
-                         : std::abs(step[0]);
+    int64_t tile = layout.rank == 2 ? rowsOfTile(step[0], step[1], columns)
+                                    : std::abs(step[0]);
     step += kStepHeader;
     assert(firstTile == written && firstTile + tiles <= tileCount &&
            "member descriptors are in order");

@@ -110,9 +110,9 @@ void CpuHarness::bindSweep(fused::SweepOp sweep) {
       }
       if (!active)
         continue;
-      int64_t most = wide ? runtime::rowsOfTile(segment.tile, segment.held,
-                                                columns)
-                          : segment.tile;
+      int64_t most =
+          wide ? runtime::rowsOfTile(segment.tile, segment.held, columns)
+               : segment.tile;
       int tiles = count <= 0 ? 1 : (count - 1) / most + 1;
       int64_t start = memberCount * b->descriptorBytes;
       b->members.resize(start + b->descriptorBytes);
@@ -157,8 +157,7 @@ void CpuHarness::bindSweep(fused::SweepOp sweep) {
           put(b->tiles, tile + 8 * pointers + 8, columnBase + k * columns);
         }
         put<int64_t>(b->tiles, tile + at, first);
-        put<int32_t>(b->tiles, tile + at + 8,
-                     std::min(most, count - first));
+        put<int32_t>(b->tiles, tile + at + 8, std::min(most, count - first));
         put<int32_t>(b->tiles, tile + at + 12, memberCount);
         put<int32_t>(b->tiles, tile + at + 16, s);
         put<int32_t>(b->tiles, tile + at + 20, tiles);

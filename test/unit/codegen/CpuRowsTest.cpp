@@ -16,9 +16,9 @@ using namespace heddle::test;
 namespace {
 
 const std::vector<std::pair<int64_t, int64_t>> shapes = {
-    {1, 1},  {3, 5},    {4, 31}, {9, 256}, {17, 257},   {2, 33},
-    {0, 10}, {5, 1000}, {7, 0},  {0, 0},   {9000, 1},   {2500, 3},
-    {90, 64}, {70, 65}, {5, 2048}, {5, 2049}};
+    {1, 1},   {3, 5},    {4, 31},   {9, 256}, {17, 257}, {2, 33},
+    {0, 10},  {5, 1000}, {7, 0},    {0, 0},   {9000, 1}, {2500, 3},
+    {90, 64}, {70, 65},  {5, 2048}, {5, 2049}};
 
 struct Matrices {
   std::vector<Tensor<float>> tensors;
@@ -77,8 +77,9 @@ float rowOrder(const std::vector<float> &row, float neutral, Combine combine) {
   return blockOrder(x, combine);
 }
 
-/// The order in which the values of a column are combined: down the rows of each
-/// group, over the groups of each warp, over the warps, then over the tiles.
+/// The order in which the values of a column are combined: down the rows of
+/// each group, over the groups of each warp, over the warps, then over the
+/// tiles.
 template <class Value>
 float columnOrder(int64_t rows, int64_t columns, Value value) {
   int64_t tile = tileOf(columns), groups = 256 / lanesOf(columns);

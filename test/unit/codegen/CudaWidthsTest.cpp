@@ -20,8 +20,8 @@ namespace {
 using Shapes = std::vector<std::vector<int64_t>>;
 
 /// Elements of type `type`; arithmetic in `real`. Elements need a reduction of
-/// their row and an operand of their column; rows, columns, members and the list
-/// have results.
+/// their row and an operand of their column; rows, columns, members and the
+/// list have results.
 std::string programOf(const std::string &type, const std::string &real) {
   std::string text = R"mlir(
 !mats = !foreach.list<tensor<?x?xTYPE>>
@@ -90,8 +90,7 @@ Numbers compare(Program &program, const Inputs &inputs) {
     return {};
   }
   Numbers expected = run(*cpu);
-  EXPECT_EQ(differenceInBits(expected,
-                             run(*program.cuda(inputs, "_tiles", 1))),
+  EXPECT_EQ(differenceInBits(expected, run(*program.cuda(inputs, "_tiles", 1))),
             "");
   return expected;
 }
@@ -110,7 +109,7 @@ TEST_P(CudaWidths, GiveTheBitsOfTheCpu) {
   Program &program = sharedProgram(text());
   Shapes shapes;
   for (int64_t width = 1; width <= 2000; ++width)
-    shapes.push_back({width <= 64        ? 1 + 5000 / (width + 7) % 131
+    shapes.push_back({width <= 64      ? 1 + 5000 / (width + 7) % 131
                       : width % 7 == 0 ? 3
                                        : 1,
                       width});
@@ -129,8 +128,13 @@ TEST_P(CudaWidths, TakeManyTiles) {
   if (!program.isGood() || !program.hostSource())
     return;
   compare(program, inputsOf(program,
-                            {{20000, 1}, {9001, 3}, {700, 64}, {500, 65},
-                             {400, 100}, {161, 300}, {70, 1025}},
+                            {{20000, 1},
+                             {9001, 3},
+                             {700, 64},
+                             {500, 65},
+                             {400, 100},
+                             {161, 300},
+                             {70, 1025}},
                             4, true));
 }
 
@@ -138,7 +142,7 @@ TEST_P(CudaWidths, DoNotDependOnOtherMembers) {
   Program &program = sharedProgram(text());
   if (!program.isGood() || !program.hostSource())
     return;
-  const Shapes shapes = {{7, 3},  {0, 5},    {2000, 1}, {5, 64},  {3, 0},
+  const Shapes shapes = {{7, 3},   {0, 5},    {2000, 1}, {5, 64},  {3, 0},
                          {4, 257}, {0, 0},    {2, 2049}, {600, 3}, {1, 1},
                          {33, 64}, {3, 2048}, {9, 100}};
   Inputs inputs = inputsOf(program, shapes, 5, true);
@@ -160,14 +164,11 @@ TEST_P(CudaWidths, DoNotDependOnOtherMembers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, CudaWidths,
-                         testing::Values(std::pair("f32", "f32"),
-                                         std::pair("bf16", "f32"),
-                                         std::pair("f16", "f32"),
-                                         std::pair("f64", "f64")),
-                         [](const auto &info) {
-                           return std::string(info.param.first);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    , CudaWidths,
+    testing::Values(std::pair("f32", "f32"), std::pair("bf16", "f32"),
+                    std::pair("f16", "f32"), std::pair("f64", "f64")),
+    [](const auto &info) { return std::string(info.param.first); });
 
 } // namespace
 } // namespace heddle::test

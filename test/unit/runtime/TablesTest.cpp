@@ -114,8 +114,7 @@ TEST(Tables, ExpandsMembersToTiles) {
 
 TEST(Tables, ShortensFirstTiles) {
   auto at = [](uintptr_t address) { return reinterpret_cast<void *>(address); };
-  std::vector<int64_t> floats = {-8, 0, 4, 4, 0},
-                       mixed = {-8, 0, 4, 2, 0};
+  std::vector<int64_t> floats = {-8, 0, 4, 4, 0}, mixed = {-8, 0, 4, 2, 0};
   // At 4 bytes after a multiple of 16, the first tile has 7 elements.
   EXPECT_EQ(alignmentShift(floats, {at(0x1004), at(0x2004), at(0x3)}, 100), 1);
   EXPECT_EQ(alignmentShift(floats, {at(0x100c), at(0x200c)}, 100), 3);
@@ -182,8 +181,8 @@ TEST(Tables, ExpandsRowsOfMatrices) {
   EXPECT_EQ(last.columnBase, 106);
 }
 
-// A tile has more rows if they are held: 2048 or 4096 elements if the columns are
-// rounded up to a power of two.
+// A tile has more rows if they are held: 2048 or 4096 elements if the columns
+// are rounded up to a power of two.
 TEST(Tables, RowsOfTileFollowFromColumns) {
   for (auto [columns, rows] : {std::pair<int64_t, int64_t>(0, 2048),
                                {1, 2048},
