@@ -75,7 +75,7 @@ __device__ __forceinline__ typename Kind::state over_row(typename Kind::state mi
 }
 
 // Combines the column states of all groups and stores them at `to`: in each warp, then
-// over the warps. A warp has at most 64 states at a time.
+// over the warps.
 template <class Kind, int Threads>
 __device__ __forceinline__ void
 store_columns(const typename Kind::state (&mine)[held_items], const row_group<Threads> &group, typename Kind::state *to) {
@@ -86,37 +86,31 @@ store_columns(const typename Kind::state (&mine)[held_items], const row_group<Th
         to[column] = mine[k];
     return;
   }
-  constexpr int warps = Threads / 32, most = 64;
-  __shared__ typename Kind::state of_warp[warps][most];
-  const int width = group.lanes < 32 ? group.lanes : 32; // states of a warp for one item
-  const int items = most / width < held_items ? most / width : held_items;
-  const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
+  constexpr int warps = Threads / 32;
+  __shared__ typename Kind::state of_warp[warps][2][32];
+  const int step = (group.lanes + 31) / 32; // the warps of a group, at least one
 #pragma unroll
-  for (int k = 0; k < held_items; ++k) {
+  for (int k = 0; k < held_items; k += 2) {
     if (k * group.lanes >= group.columns)
       break;
-    typename Kind::state state = mine[k];
+    typename Kind::state first = mine[k], second = mine[k + 1];
 #pragma unroll
     for (int mask = 16; mask; mask /= 2)
-      if (mask >= group.lanes)
-        state = Kind::combine(state, shuffle_xor(state, mask));
-    const int item = k & (items - 1); // a power of two
-    if (item == 0)
-      __syncthreads(); // other threads may still read the previous states
-    if (place < width)
-      of_warp[warp][item * width + place] = state;
-    if (item + 1 < items && (k + 1) * group.lanes < group.columns && k + 1 < held_items)
-      continue;
+      if (mask >= group.lanes) {
+        first = Kind::combine(first, shuffle_xor(first, mask));
+        second = Kind::combine(second, shuffle_xor(second, mask));
+      }
+    __syncthreads(); // other threads may still read the previous states
+    of_warp[threadIdx.x / 32][0][threadIdx.x % 32] = first;
+    of_warp[threadIdx.x / 32][1][threadIdx.x % 32] = second;
     __syncthreads();
-    const int first = (k - item) * group.lanes;
-    const int left = group.columns - first, all = (item + 1) * group.lanes;
-    for (int c = threadIdx.x; c < (left < all ? left : all); c += Threads) {
-      const int at = c / group.lanes * width + c % width, step = group.lanes / width;
-      int from = c % group.lanes / width;
-      typename Kind::state sum = of_warp[from][at];
-      while ((from += step) < warps)
-        sum = Kind::combine(sum, of_warp[from][at]);
-      to[first + c] = sum;
+    const int thread = threadIdx.x, column = k * group.lanes + thread;
+    if (thread < 2 * group.lanes && column < group.columns) {
+      const int item = thread >= group.lanes, lane = thread - item * group.lanes;
+      typename Kind::state all = of_warp[lane / 32][item][lane % 32];
+      for (int warp = lane / 32 + step; warp < warps; warp += step)
+        all = Kind::combine(all, of_warp[warp][item][lane % 32]);
+      to[column] = all;
     }
   }
 }
