@@ -51,14 +51,14 @@ template <int Threads> struct row_group {
 };
 
 // Combines one state of each thread of a group of `lanes` threads; all of them have the
-// result. All threads of the block call it.
+// result. All threads of the block call it. Loops are not unrolled, because a logsumexp
+// would take seconds to compile.
 template <class Kind, int Threads>
 __device__ __forceinline__ typename Kind::state over_row(typename Kind::state mine, int lanes) {
   __shared__ typename Kind::state of_warp[Threads / 32];
-#pragma unroll
-  for (int mask = 16; mask; mask /= 2)
-    if (mask < lanes)
-      mine = Kind::combine(mine, shuffle_xor(mine, mask));
+#pragma unroll 1
+  for (int mask = lanes < 32 ? lanes / 2 : 16; mask; mask /= 2)
+    mine = Kind::combine(mine, shuffle_xor(mine, mask));
   if (lanes <= 32)
     return mine;
   __syncthreads(); // other threads may still read the previous states
@@ -67,10 +67,9 @@ __device__ __forceinline__ typename Kind::state over_row(typename Kind::state mi
   __syncthreads();
   const int first = static_cast<int>(threadIdx.x & ~(lanes - 1)) / 32;
   typename Kind::state all = of_warp[first];
-#pragma unroll
-  for (int warp = 1; warp < Threads / 32; ++warp)
-    if (warp < lanes / 32)
-      all = Kind::combine(all, of_warp[first + warp]);
+#pragma unroll 1
+  for (int warp = 1; warp < lanes / 32; ++warp)
+    all = Kind::combine(all, of_warp[first + warp]);
   return all;
 }
 
@@ -94,12 +93,11 @@ store_columns(const typename Kind::state (&mine)[held_items], const row_group<Th
     if (k * group.lanes >= group.columns)
       break;
     typename Kind::state first = mine[k], second = mine[k + 1];
-#pragma unroll
-    for (int mask = 16; mask; mask /= 2)
-      if (mask >= group.lanes) {
-        first = Kind::combine(first, shuffle_xor(first, mask));
-        second = Kind::combine(second, shuffle_xor(second, mask));
-      }
+#pragma unroll 1
+    for (int mask = 16; mask >= group.lanes; mask /= 2) {
+      first = Kind::combine(first, shuffle_xor(first, mask));
+      second = Kind::combine(second, shuffle_xor(second, mask));
+    }
     __syncthreads(); // other threads may still read the previous states
     of_warp[threadIdx.x / 32][0][threadIdx.x % 32] = first;
     of_warp[threadIdx.x / 32][1][threadIdx.x % 32] = second;
@@ -108,6 +106,7 @@ store_columns(const typename Kind::state (&mine)[held_items], const row_group<Th
     if (thread < 2 * group.lanes && column < group.columns) {
       const int item = thread >= group.lanes, lane = thread - item * group.lanes;
       typename Kind::state all = of_warp[lane / 32][item][lane % 32];
+#pragma unroll 1
       for (int warp = lane / 32 + step; warp < warps; warp += step)
         all = Kind::combine(all, of_warp[warp][item][lane % 32]);
       to[column] = all;
