@@ -523,10 +523,10 @@ static json::Value toJSON(const PlanArgument &argument) {
 static json::Value toJSON(const Source &source) {
   if (source.sections.size() <= 1 &&
       (source.empty() || source.sections[0].entries.empty()))
-    return json::fixUTF8(source.text());
+    return utf8Text(source.text());
   json::Array sections;
   for (const SourceSection &section : source.sections) {
-    json::Object object{{"text", json::fixUTF8(section.text)}};
+    json::Object object{{"text", utf8Text(section.text)}};
     if (!section.entries.empty())
       object["entries"] = json::Array(section.entries);
     sections.push_back(std::move(object));
@@ -618,7 +618,7 @@ json::Value planToJSON(const Plan &plan) {
     scratch.push_back(toJSON(area));
   json::Object headers;
   for (const auto &[name, text] : plan.headers)
-    headers[name] = json::fixUTF8(text);
+    headers[name] = utf8Text(text);
   json::Object object = graphToJSON(plan.graph);
   object["name"] = plan.name;
   object["buffers"] = std::move(buffers);
@@ -627,7 +627,7 @@ json::Value planToJSON(const Plan &plan) {
   object["scratch"] = std::move(scratch);
   object["source"] = toJSON(plan.source);
   if (!plan.panelSource.empty())
-    object["panel_source"] = json::fixUTF8(plan.panelSource);
+    object["panel_source"] = utf8Text(plan.panelSource);
   object["headers"] = std::move(headers);
   object["options"] = json::Array(plan.options);
   return object;
