@@ -94,14 +94,14 @@ long long alignmentShift(const long long *steps, void *const *operands,
     return 0;
   long long most = 1;
   for (int p = 0; p < 2; ++p)
-    if (steps[1 + p] > 0)
-      most = std::max(most, 16 / steps[1 + p]);
+    if (steps[2 + p] > 0)
+      most = std::max(most, 16 / steps[2 + p]);
   for (long long shift = 0; shift < most; ++shift) {
     bool aligned = count + shift >= -2 * steps[0];
     for (int p = 0; p < 2; ++p)
-      if (steps[1 + p] > 0)
+      if (steps[2 + p] > 0)
         aligned &= (reinterpret_cast<uintptr_t>(operands[p]) +
-                    (-steps[0] - shift) * steps[1 + p]) %
+                    (-steps[0] - shift) * steps[2 + p]) %
                        16 ==
                    0;
     if (aligned)
@@ -226,7 +226,7 @@ const std::map<std::string, Kernel> kernels = {
              tile.operand[p] =
                  members[m].operand[p]
                      ? static_cast<char *>(members[m].operand[p]) +
-                           first * steps[1 + p]
+                           first * steps[2 + p]
                      : nullptr;
            tile.first = first;
            tile.count = static_cast<int>(
