@@ -173,6 +173,10 @@ HEDDLE_BINARY(copysign, "signed", copysign)
 #undef HEDDLE_UNARY
 #undef HEDDLE_BINARY
 
+static bool isWhole(double number) {
+  return number == std::floor(number) && std::abs(number) < 1 << 20;
+}
+
 /// The step counter plus or minus a whole number is whole, too.
 static Term addTerms(const ScalarFunction &function, const Term &a,
                      const Term &b, int32_t signOfB) {
@@ -181,9 +185,7 @@ static Term addTerms(const ScalarFunction &function, const Term &a,
   Node *left = a.in(trace), *right = b.in(trace);
   if (left->isConstant() && signOfB > 0)
     std::swap(left, right);
-  if (left->whole && right->isConstant() &&
-      right->number == std::floor(right->number) &&
-      std::abs(right->number) < 1 << 20)
+  if (left->whole && right->isConstant() && isWhole(right->number))
     result.in(trace)->whole =
         *left->whole + signOfB * static_cast<int32_t>(right->number);
   return result;
@@ -211,11 +213,19 @@ Term pow(const Term &base, const Term &exponent) {
   static constexpr ScalarFunction function = binary("power", pow);
   Trace &trace = traceOf({&base, &exponent});
   Node *node = exponent.in(trace);
-  bool isWhole = node->whole || (node->isConstant() &&
-                                 node->number == std::floor(node->number) &&
-                                 std::abs(node->number) < 1 << 20);
-  if (isWhole)
-    return {trace, trace.power(base.in(trace), node)};
+  if (node->whole)
+    return {trace, trace.powerOfSteps(base.in(trace), *node->whole)};
+  if (!node->isConstant())
+    return apply(function, {&base, &exponent});
+  if (node->number == 0.5)
+    return sqrt(base);
+  if (node->number == 2)
+    return base * base;
+  if (node->number == 3)
+    return base * base * base;
+  if (isWhole(node->number))
+    return {trace,
+            trace.power(base.in(trace), static_cast<int32_t>(node->number))};
   return apply(function, {&base, &exponent});
 }
 

@@ -159,8 +159,8 @@ Term ceil(const Term &a);
 Term maximum(const Term &a, const Term &b);
 Term minimum(const Term &a, const Term &b);
 Term copysign(const Term &a, const Term &b);
-/// `pow(beta, t)`, also with a whole number added to the step counter `t`, and
-/// powers with other whole numbers are taken by repeated squaring.
+/// `pow(beta, t)` and `pow(beta, t + 1)` of the step counter `t`, and powers
+/// with other whole numbers are taken by repeated squaring.
 Term pow(const Term &base, const Term &exponent);
 
 /// A value of a lower level as an element: values computed from it are computed

@@ -36,8 +36,7 @@ std::string wordOf(const Node *node) {
     return wordOf(node->operands.front());
   case Node::Kind::power: {
     const Node *base = node->operands.front();
-    bool ofStep =
-        node->operands.size() == 2 && node->operands.back()->whole == 0;
+    bool ofStep = node->operands.size() == 2 && node->exponent == 0;
     return ofStep && base->isLeaf() ? base->name + "_t" : "power";
   }
   case Node::Kind::reduction:
@@ -136,7 +135,7 @@ void RuleBody::compute(ArrayRef<Node *> nodes) {
 Scalar RuleBody::integerPower(Node *node) {
   Type i32 = IntegerType::get(type.getContext(), 32);
   Scalar exponent = node->operands.size() == 2
-                        ? stepsPlus(*node->operands.back()->whole)
+                        ? stepsPlus(node->exponent)
                         : constant(node->exponent, i32, "exponent");
   return power(value(node->operands.front()), exponent);
 }

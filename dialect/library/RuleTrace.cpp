@@ -71,13 +71,16 @@ Node *Trace::apply(const ScalarFunction &function, ArrayRef<Node *> operands) {
   return add(std::move(node));
 }
 
-Node *Trace::power(Node *base, Node *exponent) {
-  assert((exponent->whole || exponent->isConstant()) && "no whole power");
-  Node node{Node::Kind::power, highest({base, exponent}), {base}};
-  if (exponent->whole)
-    node.operands.push_back(exponent);
-  else
-    node.exponent = static_cast<int32_t>(exponent->number);
+Node *Trace::power(Node *base, int32_t exponent) {
+  Node node{Node::Kind::power, base->level, {base}};
+  node.exponent = exponent;
+  return add(std::move(node));
+}
+
+Node *Trace::powerOfSteps(Node *base, int32_t plus) {
+  Node *step = leaf(Node::Kind::step, "step", Level::member);
+  Node node{Node::Kind::power, highest({base, step}), {base, step}};
+  node.exponent = plus;
   return add(std::move(node));
 }
 

@@ -59,7 +59,7 @@ struct Node {
     hyper,    ///< a hyperparameter
     step,     ///< the incremented step counter
     function, ///< a scalar operation
-    power,    ///< the first operand to a whole power; see `exponent`
+    power,    ///< the first operand to a whole power
     element,  ///< a value of a lower level as an element
     reduction
   };
@@ -72,8 +72,8 @@ struct Node {
   /// The name of a leaf, or the name that the rule gives the value.
   std::string name;
   const ScalarFunction *function = nullptr;
-  /// The exponent of a power of one operand. A power of two operands has an
-  /// exponent that is the step counter plus a whole number.
+  /// The exponent of a power; with the step counter as the second operand, it
+  /// is added to the counter.
   int32_t exponent = 0;
   std::optional<Reduction> reduction;
   /// The value is the step counter plus this number.
@@ -94,8 +94,10 @@ public:
   /// A list, a hyperparameter or the step counter.
   Node *leaf(Node::Kind kind, llvm::StringRef name, Level level);
   Node *apply(const ScalarFunction &function, llvm::ArrayRef<Node *> operands);
-  /// `base` to the power `exponent`: an integer power if the exponent is whole.
-  Node *power(Node *base, Node *exponent);
+  /// `base` to a whole power.
+  Node *power(Node *base, int32_t exponent);
+  /// `base` to the power of the step counter plus a number.
+  Node *powerOfSteps(Node *base, int32_t plus);
   Node *element(Node *node);
   Node *reduce(Node *node, Reduction reduction);
 
