@@ -42,8 +42,9 @@ static const OptionSpec options[] = {
      "compare the results with the reference interpreter; exit\n"
      "with code 1 if an element is outside of its range"},
     {"--allow-unchecked", "",
-     "let --check pass results of which no element can be\n"
-     "checked: all are NaN, or may be anything"},
+     "let --check pass results that it cannot check: one number\n"
+     "throughout, or less than a tenth of the elements checked,\n"
+     "because the others are NaN or may be anything"},
     {"--json", "[FILE]", "write JSON to FILE or to standard output"}};
 
 static std::string details() {
@@ -61,8 +62,9 @@ collapsed into rows for lists of rank 2, and as one value for lists of rank 0.
 --check evaluates the same steps in the reference interpreter, in double precision and with the range of each element:
 the values of all evaluations whose operations are within their documented accuracy. The check passes if every element
 is in its range. In a loop whose ranges become wide, an element must also be as close to the exact one as perturbed
-evaluations are, in which every operation is off by at least one unit in the last place. A check of adamw needs 160
-bytes of host memory per parameter.
+evaluations are, in which every operation is off by at least one unit in the last place. The check fails if it compares
+next to nothing: a result of one number throughout, or one of which nine tenths are NaN or may be anything. A check of
+adamw needs 160 bytes of host memory per parameter.
 
 examples:
   heddle run adamw --shapes examples/shapes/models.json:resnet50 --check
