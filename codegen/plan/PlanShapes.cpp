@@ -129,7 +129,8 @@ static IntEqClasses equalDimensions(const Plan &plan) {
 }
 
 PlanShapes PlanShapes::bind(const Plan &plan, ArrayRef<Extents> shapes,
-                            ArrayRef<EqualPair> equal) {
+                            ArrayRef<EqualPair> equal,
+                            ArrayRef<std::vector<Extents>> given) {
   IntEqClasses classes = equalDimensions(plan);
   for (auto [a, b] : equal)
     classes.join(dimensionId(a.buffer, a.dimension),
@@ -146,6 +147,10 @@ PlanShapes PlanShapes::bind(const Plan &plan, ArrayRef<Extents> shapes,
 
   for (auto [member, shape] : enumerate(shapes)) {
     std::map<unsigned, int64_t> known;
+    for (auto [number, members] : enumerate(given))
+      if (!members.empty())
+        for (auto [dimension, extent] : enumerate(members[member]))
+          known.try_emplace(classOf(number, dimension), extent);
     // The first list with an extent of a class sets the class; matrices come
     // first.
     auto set = [&](int buffer, int dimension, int64_t extent) {
