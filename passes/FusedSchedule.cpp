@@ -54,13 +54,13 @@ static constexpr int64_t kSharedRows = 4, kSharedColumns = 8, kSharedWords = 32;
 /// The vector width: the elements of one access of the smallest type. For
 /// elements of several sizes, it is halved until a thread loads few enough
 /// bytes, but not below one access of the largest type.
-static int64_t vectorOf(SweepOp sweep, unsigned segment, int64_t least) {
+static int64_t vectorOf(SweepOp sweep, unsigned segment, bool rows) {
   ElementSizes sizes = elementSizes(sweep, segment);
   if (sizes.all().empty())
     return 1;
-  int64_t vector = std::max(least, kAccess / sizes.smallest());
-  if (needsRows(sweep))
-    return vector;
+  int64_t vector = kAccess / sizes.smallest();
+  if (rows)
+    return std::max(kLeastVector, vector);
   while (vector * llvm::sum_of(sizes.read) > kLoaded &&
          vector > kAccess / sizes.largest())
     vector /= 2;
@@ -188,7 +188,7 @@ static ScheduleAttr scheduleFor(SweepOp sweep, std::string &remark) {
         !rows && sweep.getDomainRank(s) > 0 && reducesElements(sweep, s);
     int64_t v = reduces  ? kReducedVector
                 : shared ? shared
-                         : vectorOf(sweep, s, rows ? kLeastVector : 1);
+                         : vectorOf(sweep, s, rows);
     vector.push_back(v);
     if (rows) {
       columns |= reducesColumns(sweep, s);

@@ -155,6 +155,41 @@ def FusedFuseVertical : Pass<"fused-fuse-vertical", "::heddle::fused::ProgramOp"
                     Statistic<"numRefused", "refused", "Pairs over one domain that were not merged">];
 }
 
+def FusedRematerialize : Pass<"fused-rematerialize", "::heddle::fused::ProgramOp"> {
+  let summary = "Recomputes elementwise values in a later sweep where this moves fewer bytes than storing them";
+  let description = [{
+    A value that is needed before and after a reduction is stored by one sweep and read by another. The second sweep
+    recomputes it if the operands that it must read for this have fewer bytes, operations included: a thread computes
+    about 30 cheap operations in the time in which 4 bytes move. The cheapest cut of the graph of operations tells which
+    values are read and which are computed. It may also contain a value that no list holds so far; the first sweep then
+    stores this value.
+
+    If a result of the first sweep replaces an operand in place, the operand is lost for the second sweep. The result
+    moves to the second sweep where that helps.
+
+    ```mlir
+    %m1, %u, %s = fused.sweep (%m = %m, %g = %g, %p = %p : !list) -> (!list, !list, !each) {
+      ...
+      %u = arith.addf %m1, %p : f32
+      %s = fused.reduce add member %u : f32
+      fused.yield %m1, %u, %s : f32, f32, f32
+    }
+    %p1 = fused.sweep (%p = %p, %u = %u : !list, %s = %s : !each) -> !list {...}
+    ```
+    ==>
+    ```mlir
+    %m1, %s = fused.sweep (%m = %m, %g = %g, %p = %p : !list) -> (!list, !each) {...}
+    %p1 = fused.sweep (%p = %p, %m1 = %m1 : !list, %s = %s : !each) -> !list {
+      %u = arith.addf %m1, %p : f32
+      ...
+    }
+    ```
+  }];
+  let options = [RemarksOption];
+  let statistics = [Statistic<"numRecomputed", "recomputed", "Lists that a sweep computes again instead of reading them">,
+                    Statistic<"numStored", "stored", "Lists that a sweep reads although it could compute them">];
+}
+
 def FusedShareExponentials : Pass<"fused-share-exponentials", "::heddle::fused::ProgramOp"> {
   let summary = "Marks each logsumexp over columns that can use the exponentials of a logsumexp over rows";
   let description = [{

@@ -55,6 +55,8 @@ void buildPipeline(OpPassManager &manager, const PipelineOptions &options) {
   if (options.fuse) {
     onPrograms(createFusedFuseVertical(
         withRemarks<FusedFuseVerticalOptions>(options)));
+    onPrograms(createFusedRematerialize(
+        withRemarks<FusedRematerializeOptions>(options)));
     onPrograms(createFusedShareExponentials(
         withRemarks<FusedShareExponentialsOptions>(options)));
     onPrograms(createFusedFuseHorizontal(

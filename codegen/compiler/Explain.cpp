@@ -13,6 +13,7 @@
 #include "codegen/compiler/ProgramCompiler.h"
 #include "codegen/plan/PlanExtraction.h"
 #include "codegen/plan/PlanShapes.h"
+#include "dialect/Names.h"
 #include "passes/Traffic.h"
 #include "runtime/plan/PanelClass.h"
 #include "runtime/support/Json.h"
@@ -64,6 +65,7 @@ private:
   double elementsOf(const fused::Traffic &traffic) const;
   Bytes bytesOf(const fused::TrafficList &list) const;
   json::Object describeSweep(fused::SweepOp sweep);
+  json::Object describeCopy(const fused::CopiedValue &copy);
   std::optional<PanelForm> panelFormOf(const PlanNode &loop) const;
   void describePanels(const PanelForm &form, json::Object &sweep) const;
   /// `loop` is the enclosing loop, or null.
@@ -156,6 +158,15 @@ json::Object Explanation::describeSweep(fused::SweepOp sweep) {
     }
   }
   return object;
+}
+
+json::Object Explanation::describeCopy(const fused::CopiedValue &copy) {
+  return json::Object{
+      {"value", nameOf(copy.value)},
+      {"to", nameOf(copy.to)},
+      {"in_loop", copy.perIteration},
+      {"traffic", fused::describe(fused::trafficOf(copy, domains),
+                                  compilation.getProgram())}};
 }
 
 /// The variant that runs for `tiles` tiles if the data does not fit in the L2
@@ -315,7 +326,10 @@ json::Object Explanation::gather(const Bandwidth &bandwidth) {
     sweeps[sweepName(sweep)] = sweep;
     ++sweepCount;
   });
-  Bytes after = bytesOf(fused::trafficOf(program));
+  auto copied = fused::copiesOf(program, compilation.getBuffers());
+  fused::TrafficList traffic = fused::trafficOf(program, domains);
+  fused::addTraffic(traffic, fused::trafficOf(copied, domains));
+  Bytes after = bytesOf(traffic);
   Bytes before = bytesOf(fused::trafficBefore(program));
   if (before.total == 0)
     before = after;
@@ -327,8 +341,10 @@ json::Object Explanation::gather(const Bandwidth &bandwidth) {
       members = shapes.of(number).size();
       elements = std::max(elements, shapes.elementsOf(number));
     }
-  json::Array kernels, remarks;
+  json::Array kernels, copies, remarks;
   addKernels(plan.graph, nullptr, kernels);
+  for (const fused::CopiedValue &copy : copied)
+    copies.push_back(describeCopy(copy));
   // A pass that runs to a fixed point may repeat a remark.
   llvm::StringSet<> seen;
   for (const std::string &remark : compilation.getRemarks())
@@ -350,6 +366,7 @@ json::Object Explanation::gather(const Bandwidth &bandwidth) {
                                  {"measured", bandwidth.measured},
                                  {"source", bandwidth.source}}},
       {"kernels", std::move(kernels)},
+      {"copies", std::move(copies)},
       {"remarks", std::move(remarks)}};
 }
 

@@ -33,6 +33,7 @@ private:
   void printSummary(const json::Object &explanation);
   void printKernel(const json::Object &kernel);
   void printSchedule(const json::Object &sweep);
+  void printCopy(const json::Object &copy);
 
   std::string text;
   raw_string_ostream os{text};
@@ -109,10 +110,25 @@ void Printer::printKernel(const json::Object &kernel) {
   }
 }
 
+void Printer::printCopy(const json::Object &copy) {
+  auto quoted = [&](StringRef key) {
+    StringRef name = *copy.getString(key);
+    return name.empty() ? std::string("a value") : ("'" + name + "'").str();
+  };
+  os << "  " << quoted("value") << " to the buffer of " << quoted("to")
+     << (*copy.getBoolean("in_loop") ? " (in a loop)" : "") << ": "
+     << *copy.getString("traffic") << '\n';
+}
+
 std::string Printer::print(const json::Object &explanation) {
   printSummary(explanation);
   for (const json::Value &kernel : *explanation.getArray("kernels"))
     printKernel(*kernel.getAsObject());
+  const json::Array &copies = *explanation.getArray("copies");
+  if (!copies.empty())
+    os << "\ncopies:\n";
+  for (const json::Value &copy : copies)
+    printCopy(*copy.getAsObject());
   const json::Array &remarks = *explanation.getArray("remarks");
   if (!remarks.empty())
     os << "\nremarks:\n";

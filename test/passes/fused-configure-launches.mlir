@@ -33,7 +33,7 @@ func.func @chain(%x: !list {foreach.donate = 0 : i64}, %lr: !num) -> !list {
 // CHECK:         fused.sweep {{.*}}arrive = [late]>
 // CHECK:         fused.sweep {{.*}}wait = [first]>
 // REMARK-COUNT-2: remark: a sweep has an evict-first variant
-func.func @written(%x: !list) -> !list {
+func.func @written(%x: !list) -> (!list, !list) {
   %y = foreach.map (%x = %x : !list) -> !list {
     %a = math.absf %x : f32
     foreach.yield %a : f32
@@ -45,7 +45,7 @@ func.func @written(%x: !list) -> !list {
     %a = arith.divf %y, %s : f32
     foreach.yield %a : f32
   }
-  return %z : !list
+  return %y, %z : !list, !list
 }
 
 // -----

@@ -90,6 +90,7 @@ const std::vector<NamedProgram> &writtenPrograms() {
     addSweeps(written);
     addLoops(written);
     addPanelLoops(written);
+    addCorpus(written);
     return std::move(written.programs);
   }();
   return programs;

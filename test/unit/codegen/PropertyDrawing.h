@@ -89,6 +89,10 @@ private:
   // Statements.
   void statement();
   void map();
+  void mapAroundSum();
+  std::vector<Value> mapOver(Kind domain, int family,
+                             const std::vector<Value> &operands,
+                             const std::string &type, unsigned operations);
   void reduce();
   void emitMap(const Body &body, const std::vector<Value> &results,
                const std::vector<std::string> &yields);

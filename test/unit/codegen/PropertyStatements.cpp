@@ -188,6 +188,8 @@ void Generator::statement() {
     return balance();
   if (depth < 2 && chance(9))
     return branch();
+  if (chance(6))
+    return mapAroundSum();
   chance(3) ? reduce() : map();
 }
 
@@ -223,7 +225,15 @@ void Generator::map() {
       isInteger(operands[0].dtype) && operands[0].dtype != "i1" && chance(2);
   std::string type =
       integers ? operands[0].dtype : oneOf<std::string>({"f32", "f32", "f64"});
-  Body made = drawBody(operands, type, 1 + below(7));
+  mapOver(domain, family, operands, type, 1 + below(7));
+}
+
+/// Maps `operands`, which span the domain, to one or two lists.
+std::vector<Value> Generator::mapOver(Kind domain, int family,
+                                      const std::vector<Value> &operands,
+                                      const std::string &type,
+                                      unsigned operations) {
+  Body made = drawBody(operands, type, operations);
   std::vector<Value> results;
   std::vector<std::string> yields;
   for (unsigned count = 1 + below(2); count > 0; --count) {
@@ -237,6 +247,29 @@ void Generator::map() {
     yields.push_back(value);
   }
   emitMap(made, results, yields);
+  return results;
+}
+
+/// Lists that are read before and after a sum of theirs is complete. A sweep
+/// may compute them again.
+void Generator::mapAroundSum() {
+  int family = below(families.size());
+  Kind domain = elementsOf(family);
+  std::vector<Value> operands = drawOperands(domain, family);
+  std::string type = oneOf<std::string>({"f32", "f32", "f64"});
+  auto mapped = mapOver(domain, family, operands, type, 1 + below(4));
+  bool isList = !perMemberLoop && chance(2);
+  keepsOrder &= domain == Kind::vector;
+  Value sum = declareValue(isList ? Kind::scalar : Kind::member, family, type);
+  Body summed = drawBody(mapped, type, below(2));
+  emitReduce("add", isList ? "list" : "member", summed, {sum},
+             summed.values.back(), type);
+  std::vector<Value> again = mapped;
+  again.push_back(sum);
+  for (const Value &operand : operands)
+    if (chance(2))
+      again.push_back(operand);
+  mapOver(domain, family, again, type, 2 + below(4));
 }
 
 //===----------------------------------------------------------------------===//
