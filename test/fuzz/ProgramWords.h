@@ -24,7 +24,9 @@ inline const std::vector<std::string_view> programWords = {
     "arith.select", "arith.constant", "arith.extf", "arith.truncf",
     "arith.addi", "arith.muli", "arith.andi", "arith.xori", "arith.sitofp",
     "arith.uitofp", "arith.fptosi", "math.sqrt", "math.rsqrt", "math.exp",
-    "math.log", "math.absf", "math.powf", "math.fma", "math.tanh",
+    "arith.divsi", "arith.remui", "arith.shli", "arith.shrsi", "arith.bitcast",
+    "arith.remf", "arith.fptoui", "math.roundeven", "math.atan2", "math.log",
+    "math.absf", "math.powf", "math.fma", "math.tanh",
     // types
     "f16", "bf16", "f32", "f64", "i1", "i8", "i16", "i32", "i64", "index",
     "tensor<f32>", "tensor<f64>", "tensor<i32>", "tensor<i1>", "tensor<?xf32>",

@@ -73,8 +73,14 @@ std::string Generator::bounded(Body &body, const std::string &value) {
 }
 
 void Generator::drawIntegerOperation(Body &body) {
-  std::string operation = oneOf<std::string>(
-      {"addi", "subi", "muli", "maxsi", "minsi", "andi", "xori"});
+  std::vector<std::string> operations = {"addi",  "subi",  "muli",  "maxsi",
+                                         "minsi", "andi",  "xori",  "divsi",
+                                         "remsi", "shrsi", "maxui", "minui"};
+  // The interpreter stores integers as doubles, which hold no large ones.
+  if (body.type != "i64")
+    for (const char *operation : {"divui", "remui", "shli", "shrui"})
+      operations.push_back(operation);
+  std::string operation = oneOf(operations);
   std::string a = oneOf(body.values), b = oneOf(body.values);
   body.values.push_back(declare(body, "arith." + operation + " " + a + ", " +
                                           b + " : " + body.type));
@@ -158,7 +164,9 @@ void Generator::drawOperation(Body &body) {
     return drawPower(body, a);
   case 11:
     return add(
-        oneOf<std::string>({"arith.negf ", "math.floor ", "math.absf "}) + a);
+        oneOf<std::string>({"arith.negf ", "math.floor ", "math.absf ",
+                            "math.trunc ", "math.round ", "math.roundeven "}) +
+        a);
   case 12: {
     std::string bound = declare(body, "math.tanh " + a + type);
     return add("math.exp " + bound);
@@ -170,7 +178,10 @@ void Generator::drawOperation(Body &body) {
   case 14:
     return add("math.erf " + a);
   case 15:
-    return add(oneOf<std::string>({"math.sin ", "math.cos "}) +
+    if (chance(4))
+      return add("math.atan2 " + a + ", " + b);
+    return add(oneOf<std::string>(
+                   {"math.sin ", "math.cos ", "math.tan ", "math.atan "}) +
                bounded(body, a));
   default:
     return add("math.tanh " + a);
