@@ -299,6 +299,20 @@ LogicalResult verifyBindings(Operation *op, ValueRange operands,
   return success();
 }
 
+std::optional<int64_t> rankOfBody(Operation *op) {
+  Operation *parent = op->getParentOp();
+  if (auto map = dyn_cast_or_null<foreach::MapOp>(parent))
+    return map.getDomainRank();
+  if (auto reduce = dyn_cast_or_null<foreach::ReduceOp>(parent))
+    return reduce.getDomainRank();
+  if (auto sweep = dyn_cast_or_null<fused::SweepOp>(parent)) {
+    // The first region is the epilogue.
+    if (unsigned region = op->getParentRegion()->getRegionNumber())
+      return sweep.getDomainRank(region - 1);
+  }
+  return std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//

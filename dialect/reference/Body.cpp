@@ -347,9 +347,10 @@ static unsigned widthOf(Type type) {
 
 void Body::compile(Operation &op) {
   mlir::Value result = op.getResult(0);
-  bool uniform = llvm::all_of(op.getOperands(), [&](mlir::Value operand) {
-    return slots.lookup(operand).uniform;
-  });
+  bool uniform = !isa<foreach::IndexOp>(op) &&
+                 llvm::all_of(op.getOperands(), [&](mlir::Value operand) {
+                   return slots.lookup(operand).uniform;
+                 });
   Instruction instruction;
   instruction.range = rangeOfExact(isa<FloatType>(result.getType()));
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
@@ -361,6 +362,8 @@ void Body::compile(Operation &op) {
       auto integer = cast<IntegerAttr>(constant.getValue()).getValue();
       instruction.integer = wrap(integer.getSExtValue(), integer.getBitWidth());
     }
+  } else if (isa<foreach::ExtentOp, foreach::IndexOp>(op)) {
+    instruction.run = Operations::keep; // set for each member or block
   } else if (isa<foreach::IterationOp>(op)) {
     instruction.run = Operations::integerConstant;
     instruction.integer = iteration;
@@ -389,6 +392,10 @@ void Body::compile(Operation &op) {
   Slot slot = define(result.getType(), uniform);
   slots[result] = slot;
   instruction.result = slot.index;
+  if (auto extent = dyn_cast<foreach::ExtentOp>(op))
+    extents.emplace_back(slot.index, extent.getAxis());
+  if (auto position = dyn_cast<foreach::IndexOp>(op))
+    positions.emplace_back(slot.index, position.getAxis());
   emit(instruction, uniform);
   if (options.arithmetic == Arithmetic::perturbed && accuracyOf(op) > 0)
     perturb(slot, result.getType());
@@ -452,6 +459,24 @@ void Body::execute(const Instruction &instruction, int64_t count) {
   instruction.run(instruction, *this, count);
   if (hasRanges() && instruction.range)
     instruction.range(instruction, *this, count);
+}
+
+void Body::setExtents(int64_t rows, int64_t columns) {
+  this->columns = columns;
+  for (auto [slot, axis] : extents)
+    *integers(slot) = axis == foreach::Axis::i   ? rows
+                      : axis == foreach::Axis::j ? columns
+                                                 : rows * columns;
+}
+
+void Body::setPositions(int64_t row, int64_t column, bool down, int64_t count) {
+  for (auto [slot, axis] : positions)
+    for (int64_t k = 0; k < count; ++k) {
+      int64_t i = down ? row + k : row, j = down ? column : column + k;
+      integers(slot)[k] = axis == foreach::Axis::i   ? i
+                          : axis == foreach::Axis::j ? j
+                                                     : i * columns + j;
+    }
 }
 
 void Body::beginMember(int64_t count) {

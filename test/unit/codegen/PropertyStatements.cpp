@@ -22,6 +22,22 @@ std::string Generator::declare(Body &body, const std::string &text) {
   return name;
 }
 
+/// An extent or a position in the domain of `operands`; "" without elements.
+std::string Generator::drawPosition(const std::vector<Value> &operands) {
+  auto has = [&](Kind kind) {
+    return llvm::any_of(operands,
+                        [&](const Value &value) { return value.kind == kind; });
+  };
+  bool isMatrix = has(Kind::matrix) || (has(Kind::row) && has(Kind::column));
+  if (!isMatrix && !has(Kind::row) && !has(Kind::column) && !has(Kind::vector))
+    return "";
+  std::vector<std::string> axes = {"i", "member"};
+  if (isMatrix)
+    axes.push_back("j");
+  return oneOf<std::string>({"foreach.extent ", "foreach.index "}) +
+         oneOf(axes) + " : i64";
+}
+
 Generator::Body Generator::drawBody(const std::vector<Value> &operands,
                                     const std::string &type,
                                     unsigned operations) {
@@ -48,6 +64,13 @@ Generator::Body Generator::drawBody(const std::vector<Value> &operands,
   // The number of the iteration.
   if (loops > 0 && !isInteger(type) && chance(4))
     integers.emplace_back(declare(result, "foreach.iteration : i32"), "i32");
+  if (operations > 0 && chance(4)) {
+    std::string position = drawPosition(operands);
+    if (!position.empty() && type == "i64")
+      result.values.push_back(declare(result, position));
+    else if (!position.empty() && !isInteger(type))
+      integers.emplace_back(declare(result, position), "i64");
+  }
   for (auto &[name, dtype] : integers)
     result.values.push_back(declare(
         result, std::string(dtype == "i1" ? "arith.uitofp " : "arith.sitofp ") +

@@ -388,6 +388,56 @@ TEST(Interpreter, Indices) {
   EXPECT_EQ(runner["outer"].members[1].extents, (std::vector<int64_t>{0, 2}));
 }
 
+TEST(Interpreter, ExtentsAndPositions) {
+  Context context;
+  Runner runner = Runner::parse(context, R"mlir(
+!list = !foreach.list<tensor<?xf64>>
+!mats = !foreach.list<tensor<?x?xf64>>
+!longs = !foreach.list<tensor<?x?xi64>>
+!each = !foreach.list<tensor<f64>>
+func.func @f(%C: !mats, %x: !list) -> (!longs, !longs, !list, !list) {
+  %at, %extents = foreach.map (%c = %C : !mats) -> (!longs, !longs) {
+    %i = foreach.index i : i64
+    %j = foreach.index j : i64
+    %k = foreach.index member : i64
+    %n = foreach.extent i : i64
+    %m = foreach.extent j : i64
+    %s = foreach.extent member : i64
+    %ten = arith.constant 10 : i64
+    %a0 = arith.muli %i, %ten : i64
+    %a1 = arith.addi %a0, %j : i64
+    %a2 = arith.muli %a1, %ten : i64
+    %a = arith.addi %a2, %k : i64
+    %e0 = arith.muli %n, %ten : i64
+    %e1 = arith.addi %e0, %m : i64
+    %e2 = arith.muli %e1, %ten : i64
+    %e = arith.addi %e2, %s : i64
+    foreach.yield %a, %e : i64, i64
+  }
+  %column = foreach.reduce add along i (%c = %C : !mats) -> !list {
+    %i = foreach.index i : i64
+    %w = arith.sitofp %i : i64 to f64
+    %p = arith.mulf %c, %w : f64
+    foreach.yield %p : f64
+  }
+  %y = foreach.map (%x = %x : !list) -> !list {
+    %k = foreach.index member : i64
+    %n = foreach.extent i : i64
+    %r = arith.subi %n, %k : i64
+    %y = arith.sitofp %r : i64 to f64
+    foreach.yield %y : f64
+  }
+  return %at, %extents, %column, %y : !longs, !longs, !list, !list
+})mlir");
+  runner.arguments["C"] = {{{{2, 3}, {1, 2, 3, 4, 5, 6}}, {{0, 2}, {}}}};
+  runner.arguments["x"] = {{{{2, 2}, {0, 0, 0, 0}}, {{1}, {0}}}};
+  ASSERT_TRUE(succeeded(runner.step())) << context.message;
+  EXPECT_EQ(runner.member("at"), (Vector{0, 11, 22, 103, 114, 125}));
+  EXPECT_EQ(runner.member("extents"), (Vector{236, 236, 236, 236, 236, 236}));
+  EXPECT_EQ(runner.member("column"), (Vector{4, 5, 6}));
+  EXPECT_EQ(runner.member("y"), (Vector{4, 3, 2, 1}));
+}
+
 TEST(Interpreter, ShapesOfVectorsAreKept) {
   Context context;
   Runner runner = Runner::library(context, "sgd");
