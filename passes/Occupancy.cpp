@@ -84,6 +84,12 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
                   : arePacked(operand) ? 1
                                        : 2);
   }
+  // Extents and positions have 64 bits; conversions of them need registers.
+  for (Operation &op : body)
+    if (isa<foreach::ExtentOp>(op))
+      loaded += 4;
+    else if (isa<foreach::IndexOp>(op))
+      loaded += 4 + 2 * segment.vector;
   int64_t words = llvm::divideCeil(halfWords, 2);
   int64_t ofDoubles = !doubles ? 0 : segment.vector == 2 ? 8 : 24;
   int64_t ofDivisions = packed && divides(sweep, number) ? 4 : 0;

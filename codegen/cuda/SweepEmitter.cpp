@@ -54,7 +54,32 @@ bool SegmentEmitter::isElement(Operation *op) const {
 // Expressions
 //===----------------------------------------------------------------------===//
 
+/// The number of rows, or of elements of a `stream` sweep, is in the member
+/// descriptor only.
+Expression SegmentEmitter::extentAlong(foreach::Axis axis) const {
+  if (axis == foreach::Axis::j)
+    return {"tile.columns", Expression::primary};
+  std::string count = "static_cast<const " + names.memberType(layout) +
+                      " *>(params.table.members)[tile.member].count";
+  if (axis == foreach::Axis::i || layout.rank < 2)
+    return {count, Expression::primary};
+  return {count + " * tile.columns", Expression::product};
+}
+
+/// In a sweep by rows; each loop has variables of these names.
+Expression SegmentEmitter::positionAlong(foreach::Axis axis) const {
+  if (axis == foreach::Axis::j)
+    return {"column", Expression::primary};
+  if (axis == foreach::Axis::i)
+    return {"tile.first + row", Expression::sum};
+  return {"(tile.first + row) * tile.columns + column", Expression::sum};
+}
+
 std::optional<Expression> SegmentEmitter::printOp(Operation *op) {
+  if (auto extent = dyn_cast<foreach::ExtentOp>(op))
+    return extentAlong(extent.getAxis());
+  if (auto index = dyn_cast<foreach::IndexOp>(op))
+    return positionAlong(index.getAxis());
   return printScalar(op, [&](Value operand) { return expression(operand); });
 }
 
@@ -251,8 +276,10 @@ bool SegmentEmitter::isUseInWalk(OpOperand &use) const {
     return levels.countedBy(reduce) > Level::member;
   Value result = user->getResult(0);
   fused::LevelOf level = levels.of(result);
-  // Element and row values are computed even if they are unused.
-  return !level.after && (level.level > Level::member || isUsedInWalk(result));
+  // Element and row values are computed even if they are unused; column values
+  // only where others need them.
+  bool always = level.level > Level::member && level.level != Level::column;
+  return !level.after && (always || isUsedInWalk(result));
 }
 
 void SegmentEmitter::findUsedInWalk(bool shared) {
