@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A program of three kernels. Compares the norm with a sum on the host in higher
-// precision, and covers empty lists, inactive members and NaN.
+// A program of three kernels. Compares the norm with a sum on the host in
+// higher precision, and covers empty lists, inactive members and NaN.
 //
 //===----------------------------------------------------------------------===//
 
