@@ -285,7 +285,9 @@ void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
         if (auto value = sweep.getString(key); value && !value->empty())
           if (!StringRef(*text).contains(*value))
             *text += (text->empty() ? "" : "; ") + value->str();
-      described.push_back(std::move(sweep));
+      // The traffic of a sweep is that of its tiles.
+      if (node.part != SweepPart::Ends)
+        described.push_back(std::move(sweep));
     }
     int64_t tiles = 0;
     for (const PlanArgument &argument : node.arguments)
@@ -294,6 +296,10 @@ void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
     json::Object kernel{{"name", node.name}, {"schedule", schedule},
                         {"reason", reason},  {"in_loop", loop != nullptr},
                         {"tiles", tiles},    {"sweeps", std::move(described)}};
+    if (node.part == SweepPart::Ends) {
+      kernel["ends"] = node.sweeps.front();
+      kernel["members"] = shapes.membersOf(node.table);
+    }
     if (const PlanVariant *variant = chosenVariant(node, tiles)) {
       kernel["entry"] = variant->entry;
       kernel["threads"] = variant->block;

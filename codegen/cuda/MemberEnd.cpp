@@ -274,8 +274,10 @@ LogicalResult SegmentEmitter::emitEndFunction() {
       })) ||
       failed(emitEnd()))
     return failure();
-  endFunction("Runs once per member, in the last block of the member.", "void",
-              "end");
+  endFunction(tilesEndMembers()
+                  ? "Runs once per member, in the last block of the member."
+                  : "Runs once per member, when its tiles are complete.",
+              "void", "end");
   return success();
 }
 

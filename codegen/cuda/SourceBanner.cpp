@@ -32,6 +32,8 @@ void ProgramEmitter::emitBanner() {
     os << "//\n// " << layout->name << ", "
        << fused::stringifyScheduleKind(sweep.getScheduleAttr().getKind())
        << ": a block of " << layout->threads << " threads processes a tile";
+    if (sweep.getLaunchAttr() && sweep.getLaunchAttr().endsInOwnLaunch())
+      os << ", then another ends a member";
     for (auto [s, segment] : llvm::enumerate(layout->segments)) {
       int64_t bytes = 0;
       std::vector<std::string> read, written;

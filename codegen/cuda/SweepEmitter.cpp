@@ -531,7 +531,7 @@ void SegmentEmitter::emitProcessFunction() {
   bool isAlone = layout.columns && !slots.columns;
   std::string whole = vectorCondition();
   if (!isAlone && !waitsAtOnce() && layout.whereOperand.empty() &&
-      !slots.endsMembers && slots.tickets < 0 && whole.empty() && !slots.held) {
+      !tilesEndMembers() && slots.tickets < 0 && whole.empty() && !slots.held) {
     names.functions->drop();
     names.functions->alias(functionName("process"), functionName("walk"));
     return;
@@ -556,7 +556,7 @@ void SegmentEmitter::emitProcessFunction() {
     emitEndOfSharedTile();
   else if (slots.tickets >= 0)
     os << "if (" << callOf("combine") << ")\n  " << callOf("end") << ";\n";
-  else if (slots.endsMembers && !arrivesEarly())
+  else if (tilesEndMembers() && !arrivesEarly())
     os << "if (heddle::arrives_last(&params.table.tickets[tile.member], "
           "tile.tiles))\n  "
        << callOf("end") << ";\n";
@@ -578,9 +578,19 @@ LogicalResult SegmentEmitter::emit() {
     return failure();
   if (slots.tickets >= 0)
     emitCombineFunction();
-  if (slots.endsMembers && failed(emitEndFunction()))
+  if (tilesEndMembers() && failed(emitEndFunction()))
     return failure();
   emitProcessFunction();
+  return checkLost();
+}
+
+LogicalResult SegmentEmitter::emitEndOfOwnLaunch() {
+  if (slots.endsMembers && failed(emitEndFunction()))
+    return failure();
+  return checkLost();
+}
+
+LogicalResult SegmentEmitter::checkLost() {
   if (lost)
     return sweep.emitOpError("computes with a value that its CUDA source does "
                              "not declare where it is needed");

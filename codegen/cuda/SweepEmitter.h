@@ -73,6 +73,10 @@ public:
   /// Prints the device functions that process one tile of the segment.
   mlir::LogicalResult emit();
 
+  /// Prints the device function that ends a member of the segment, for a launch
+  /// of its own. Call emit() before.
+  mlir::LogicalResult emitEndOfOwnLaunch();
+
   /// The name of a function of the segment, such as `adamw_walk` or, with
   /// several segments, `adamw_walk_0`.
   std::string functionName(llvm::StringRef part) const;
@@ -160,6 +164,12 @@ protected:
            fused::Arrival::early;
   }
   void arriveEarly();
+  /// Whether blocks of tiles end members; otherwise a launch of its own does.
+  bool tilesEndMembers() const {
+    return slots.endsMembers &&
+           fused::SweepOp(sweep).getLaunchAttr().getArrivals()[segment] !=
+               fused::Arrival::own_launch;
+  }
   /// Whether the traversal uses a value.
   bool isUsedInWalk(mlir::Value value) const {
     return usedInWalk.contains(value);
@@ -226,6 +236,7 @@ private:
   llvm::DenseSet<mlir::Value> hinted;
   llvm::DenseSet<mlir::Operation *> inlined;
   bool lost = false;
+  mlir::LogicalResult checkLost();
   mlir::LogicalResult emitWalkFunction();
   mlir::LogicalResult emitHeldFunction();
   void emitHeldTile();

@@ -484,6 +484,10 @@ private:
     case NodeKind::Kernel:
       break;
     }
+    if (node.part != SweepPart::Whole &&
+        (node.kind != NodeKind::Kernel || node.sweeps.size() != 1))
+      return bad("part: expected 'tiles' and 'ends' for kernels of one sweep "
+                 "only");
     if (node.table != -1 && !isTable(node.table))
       return bad("expected a table in 0.." + Twine(plan.tables.size()) +
                  ", found " + Twine(node.table));

@@ -50,6 +50,10 @@ static constexpr EnumName<NodeKind> nodeKinds[] = {{NodeKind::Kernel, "kernel"},
                                                    {NodeKind::While, "while"},
                                                    {NodeKind::Copy, "copy"},
                                                    {NodeKind::Fill, "fill"}};
+static constexpr EnumName<SweepPart> sweepParts[] = {
+    {SweepPart::Whole, "whole"},
+    {SweepPart::Tiles, "tiles"},
+    {SweepPart::Ends, "ends"}};
 static constexpr EnumName<GridKind> gridKinds[] = {
     {GridKind::Tiles, "tiles"},
     {GridKind::Members, "members"},
@@ -108,6 +112,11 @@ static bool fromJSON(const json::Value &value, ScratchPer &out,
 static bool fromJSON(const json::Value &value, NodeKind &out, json::Path path) {
   return readEnum(nodeKinds, value, out, path,
                   "expected 'kernel', 'while', 'copy' or 'fill'");
+}
+static bool fromJSON(const json::Value &value, SweepPart &out,
+                     json::Path path) {
+  return readEnum(sweepParts, value, out, path,
+                  "expected 'whole', 'tiles' or 'ends'");
 }
 
 //===----------------------------------------------------------------------===//
@@ -349,6 +358,7 @@ static bool fromJSON(const json::Value &value, PlanNode &out, json::Path path) {
   if (!map || !map.map("kind", out.kind) ||
       !map.mapOptional("name", out.name) ||
       !map.mapOptional("sweeps", out.sweeps) ||
+      !map.mapOptional("part", out.part) ||
       !map.mapOptional("table", out.table) ||
       !map.mapOptional("variants", out.variants) ||
       !map.mapOptional("arguments", out.arguments) ||
@@ -570,6 +580,8 @@ static json::Value toJSON(const PlanNode &node) {
     return object;
   }
   object["sweeps"] = json::Array(node.sweeps);
+  if (node.part != SweepPart::Whole)
+    object["part"] = nameOf(sweepParts, node.part);
   if (node.table >= 0)
     object["table"] = node.table;
   json::Array variants, arguments;

@@ -133,6 +133,44 @@ func.func @count_members(%x: !list {foreach.donate = 0 : i64}, %m: !each) -> (!l
   return %s, %n : !list, !single
 })mlir");
 
+  // A launch of its own ends members of three segments: a segment that writes
+  // elements and reduces them, one that only reduces, and one that updates a
+  // counter from which elements are computed. The next sweep reads results of
+  // tiles, of members and of the list.
+  programs.add("EndsOfSegments", R"mlir(
+func.func @ends(%x: !list {foreach.donate = 0 : i64}, %y: !list, %w: !list, %step: !each {foreach.donate = 1 : i64}, %beta: !num {foreach.default = 0.9 : f64}, %lr: !num {foreach.default = 0.5 : f64}) -> (!list, !each, !each, !num, !list) {
+  %t = foreach.map (%t = %step : !each) -> !each {
+    %one = arith.constant 1.0 : f32
+    %n = arith.addf %t, %one : f32
+    foreach.yield %n : f32
+  }
+  %z = foreach.map (%x = %x, %y = %y : !list, %t = %t : !each, %b = %beta, %lr = %lr : !num) -> !list {
+    %n = arith.fptosi %t : f32 to i32
+    %p = math.fpowi %b, %n : f64, i32
+    %one = arith.constant 1.0 : f64
+    %c = arith.subf %one, %p : f64
+    %q = arith.mulf %lr, %c : f64
+    %r = arith.truncf %q : f64 to f32
+    %a = arith.mulf %y, %r : f32
+    %d = arith.subf %x, %a : f32
+    foreach.yield %d : f32
+  }
+  %m = foreach.reduce max along member (%z = %z : !list) -> !each {
+    foreach.yield %z : f32
+  }
+  %s = foreach.reduce add along list (%w = %w as f64 : !list) -> !num {
+    %q = arith.mulf %w, %w : f64
+    foreach.yield %q : f64
+  }
+  %v = foreach.map (%z = %z : !list, %m = %m : !each, %s = %s as f32, %lr = %lr as f32 : !num) -> !list {
+    %a = arith.addf %z, %m : f32
+    %b = arith.mulf %a, %s : f32
+    %c = arith.addf %b, %lr : f32
+    foreach.yield %c : f32
+  }
+  return %z, %t, %m, %s, %v : !list, !each, !each, !num, !list
+})mlir");
+
   programs.add("SoftmaxColumns", R"mlir(
 func.func @softmax_columns(%x: !mats {foreach.donate = 0 : i64}) -> (!mats, !list) {
   %most = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !list {

@@ -170,6 +170,31 @@ const std::map<std::string, Kernel> kernels = {
                static_cast<float *>(tile.operand[1])[i];
        }
      }},
+    {"sum_tiles",
+     [](const Arguments &a, unsigned grid) {
+       Table table = argument<Table>(a, 0);
+       for (unsigned block = 0; block < grid; ++block) {
+         const Tile &tile = static_cast<const Tile *>(table.tiles)[block];
+         double &sum = argument<double *>(a, 1)[block];
+         sum = 0;
+         for (int i = 0; i < tile.count; ++i)
+           sum += static_cast<const float *>(tile.operand[0])[i];
+       }
+     }},
+    {"sum_ends",
+     [](const Arguments &a, unsigned grid) {
+       Table table = argument<Table>(a, 0);
+       *argument<double *>(a, 2) = table.memberCount;
+       for (unsigned block = 0; block < grid && table.memberCount; ++block) {
+         const Member &member =
+             static_cast<const Member *>(table.members)[block];
+         const double *sums = argument<double *>(a, 1) + member.firstTile;
+         double sum = 0;
+         for (int k = 0; k < member.tiles; ++k)
+           sum += sums[k];
+         *static_cast<float *>(member.operand[1]) = static_cast<float>(sum);
+       }
+     }},
     {"halve_tiles",
      [](const Arguments &a, unsigned grid) {
        Table table = argument<Table>(a, 0);
@@ -298,6 +323,8 @@ size_t argumentCount(const std::string &name) {
       {"scale_by_value", 4},
       {"scale_by_address", 4},
       {"chain_first", 1},
+      {"sum_tiles", 3},
+      {"sum_ends", 3},
       {"chain_second", 1},
       {"halve_tiles", 1},
       {"halve_loop", 3},
