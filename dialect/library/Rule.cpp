@@ -91,6 +91,30 @@ Variable Rule::step() {
   return {trace, trace.leaf(Node::Kind::step, "step", Level::member), "step"};
 }
 
+Variable Rule::countSteps() {
+  counts = true;
+  return step();
+}
+
+static bool needs(Node *node, Node *other) {
+  return node == other || llvm::any_of(node->operands, [&](Node *operand) {
+           return needs(operand, other);
+         });
+}
+
+void Rule::connectSteps() {
+  Term t = step();
+  if (!counts || llvm::any_of(stored, [&](const Stored &list) {
+        return needs(list.output, t.in(trace));
+      }))
+    return;
+  for (Stored &list : stored)
+    if (list.name == "param")
+      list.output = where((t > 0).as("counted"), Term(trace, list.output),
+                          Term(trace, list.leaf))
+                        .in(trace);
+}
+
 Term Rule::hyper(StringRef name, double value) {
   Node *leaf = trace.leaf(Node::Kind::hyper, name, Level::hyper);
   hypers.push_back({name.str(), leaf, value});
