@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/library/Rule.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <cmath>
 
@@ -96,17 +97,14 @@ Variable Rule::countSteps() {
   return step();
 }
 
-static bool needs(Node *node, Node *other) {
-  return node == other || llvm::any_of(node->operands, [&](Node *operand) {
-           return needs(operand, other);
-         });
-}
-
 void Rule::connectSteps() {
   Term t = step();
-  if (!counts || llvm::any_of(stored, [&](const Stored &list) {
-        return needs(list.output, t.in(trace));
-      }))
+  llvm::SetVector<Node *> needed;
+  for (const Stored &list : stored)
+    needed.insert(list.output);
+  for (size_t k = 0; k < needed.size(); ++k)
+    needed.insert(needed[k]->operands.begin(), needed[k]->operands.end());
+  if (!counts || needed.contains(t.in(trace)))
     return;
   for (Stored &list : stored)
     if (list.name == "param")
