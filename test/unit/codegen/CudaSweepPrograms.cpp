@@ -171,6 +171,21 @@ func.func @ends(%x: !list {foreach.donate = 0 : i64}, %y: !list, %w: !list, %ste
   return %z, %t, %m, %s, %v : !list, !each, !each, !num, !list
 })mlir");
 
+  // Without values of the list, the counter's end needs no states of tiles: one
+  // thread updates it in place, in the launch that ends the reduced members.
+  programs.add("EndOfACounter", R"mlir(
+func.func @counter(%x: !list, %step: !each {foreach.donate = 0 : i64}) -> (!each, !each) {
+  %t = foreach.map (%t = %step : !each) -> !each {
+    %one = arith.constant 1.0 : f32
+    %n = arith.addf %t, %one : f32
+    foreach.yield %n : f32
+  }
+  %m = foreach.reduce max along member (%x = %x : !list) -> !each {
+    foreach.yield %x : f32
+  }
+  return %t, %m : !each, !each
+})mlir");
+
   programs.add("SoftmaxColumns", R"mlir(
 func.func @softmax_columns(%x: !mats {foreach.donate = 0 : i64}) -> (!mats, !list) {
   %most = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !list {
