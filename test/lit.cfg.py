@@ -12,7 +12,7 @@ import lit.formats
 config.name = "heddle"
 config.test_format = lit.formats.ShTest(True)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["unit", "gpu", "fuzz", "bench", "support", "python", "Inputs", "inputs", "CMakeLists.txt"]
+config.excludes = ["unit", "gpu", "fuzz", "bench", "programs", "support", "python", "Inputs", "inputs", "CMakeLists.txt"]
 config.test_source_root = os.path.join(config.heddle_source, "test")
 config.test_exec_root = os.path.join(config.heddle_build, "test")
 
