@@ -3,16 +3,18 @@
 //   m = b1 m + (1 - b1) g,  s = b2 s + (1 - b2) (g - m)^2 + eps
 //   p = p - lr (m / (1 - b1^t)) / (sqrt(s / (1 - b2^t)) + eps)
 
-!vecs = !foreach.list<tensor<?xf32>>
-!each = !foreach.list<tensor<f32>>
+!element = f32 // of parameters, gradients and state
+!real    = f32 // of the arithmetic
+!vecs = !foreach.list<tensor<?x!element>>
+!each = !foreach.list<tensor<!real>>
 !num = tensor<f64>
 
 func.func @adabelief(
     %param: !vecs {foreach.donate = 0 : i64},
     %grad: !vecs,
-    %mean: !vecs {foreach.donate = 1 : i64, foreach.initial = 0.0 : f32},
-    %belief: !vecs {foreach.donate = 2 : i64, foreach.initial = 0.0 : f32},
-    %step: !each {foreach.donate = 3 : i64, foreach.initial = 0.0 : f32},
+    %mean: !vecs {foreach.donate = 1 : i64, foreach.initial = 0.0 : !element},
+    %belief: !vecs {foreach.donate = 2 : i64, foreach.initial = 0.0 : !element},
+    %step: !each {foreach.donate = 3 : i64, foreach.initial = 0.0 : !real},
     %lr: !num {foreach.default = 1.0e-3 : f64},
     %beta1: !num {foreach.default = 0.9 : f64},
     %beta2: !num {foreach.default = 0.999 : f64},
@@ -35,29 +37,29 @@ func.func @adabelief(
     foreach.yield %w1, %w2 : f64, f64
   }
   %p, %m, %s = foreach.map (
-      %p = %param, %g = %grad, %m = %mean, %s = %belief : !vecs, %c1 = %c1, %c2 = %c2 : !each, %lr = %lr as f32,
-      %b1 = %beta1 as f32, %b2 = %beta2 as f32, %w1 = %w1 as f32, %w2 = %w2 as f32, %eps = %eps as f32 : !num)
-      -> (!vecs, !vecs, !vecs) {
+      %p = %param as !real, %g = %grad as !real, %m = %mean as !real, %s = %belief as !real : !vecs, %c1 = %c1,
+      %c2 = %c2 : !each, %lr = %lr as !real, %b1 = %beta1 as !real, %b2 = %beta2 as !real, %w1 = %w1 as !real,
+      %w2 = %w2 as !real, %eps = %eps as !real : !num) -> (!vecs, !vecs, !vecs) {
     // m1 = b1 * m + w1 * g
-    %m1_1 = arith.mulf %b1, %m : f32
-    %m1_2 = arith.mulf %w1, %g : f32
-    %m1 = arith.addf %m1_1, %m1_2 : f32
-    %d = arith.subf %g, %m1 : f32
+    %m1_1 = arith.mulf %b1, %m : !real
+    %m1_2 = arith.mulf %w1, %g : !real
+    %m1 = arith.addf %m1_1, %m1_2 : !real
+    %d = arith.subf %g, %m1 : !real
     // s1 = b2 * s + w2 * d * d + eps
-    %s1_1 = arith.mulf %b2, %s : f32
-    %s1_2 = arith.mulf %w2, %d : f32
-    %s1_3 = arith.mulf %s1_2, %d : f32
-    %s1_4 = arith.addf %s1_1, %s1_3 : f32
-    %s1 = arith.addf %s1_4, %eps : f32
+    %s1_1 = arith.mulf %b2, %s : !real
+    %s1_2 = arith.mulf %w2, %d : !real
+    %s1_3 = arith.mulf %s1_2, %d : !real
+    %s1_4 = arith.addf %s1_1, %s1_3 : !real
+    %s1 = arith.addf %s1_4, %eps : !real
     // p1 = p - lr * (m1 / c1) / (sqrt(s1 / c2) + eps)
-    %p1_1 = arith.divf %m1, %c1 : f32
-    %p1_2 = arith.mulf %lr, %p1_1 : f32
-    %p1_3 = arith.divf %s1, %c2 : f32
-    %p1_4 = math.sqrt %p1_3 : f32
-    %p1_5 = arith.addf %p1_4, %eps : f32
-    %p1_6 = arith.divf %p1_2, %p1_5 : f32
-    %p1 = arith.subf %p, %p1_6 : f32
-    foreach.yield %p1, %m1, %s1 : f32, f32, f32
+    %p1_1 = arith.divf %m1, %c1 : !real
+    %p1_2 = arith.mulf %lr, %p1_1 : !real
+    %p1_3 = arith.divf %s1, %c2 : !real
+    %p1_4 = math.sqrt %p1_3 : !real
+    %p1_5 = arith.addf %p1_4, %eps : !real
+    %p1_6 = arith.divf %p1_2, %p1_5 : !real
+    %p1 = arith.subf %p, %p1_6 : !real
+    foreach.yield %p1, %m1, %s1 : !real, !real, !real
   }
   return %p, %m, %s, %t1 : !vecs, !vecs, !vecs, !each
 }

@@ -1,18 +1,21 @@
-// Adam-mini: one second moment for each row of a matrix (Zhang et al., Adam-mini: Use Fewer Learning Rates To Gain More).
+// Adam-mini: one second moment for each row of a matrix (Zhang et al., Adam-mini: Use Fewer Learning Rates To Gain
+// More).
 //
 //   v = b2 v + (1 - b2) mean over j of g^2
 
-!vecs = !foreach.list<tensor<?xf32>>
-!mats = !foreach.list<tensor<?x?xf32>>
-!each = !foreach.list<tensor<f32>>
+!element = f32 // of the matrices
+!real    = f32 // of the arithmetic, vectors and scalars
+!mats = !foreach.list<tensor<?x?x!element>>
+!vecs = !foreach.list<tensor<?x!real>>
+!each = !foreach.list<tensor<!real>>
 !num = tensor<f64>
 
 func.func @adam_mini(
     %param: !mats {foreach.donate = 0 : i64},
     %grad: !mats,
-    %mean: !mats {foreach.donate = 1 : i64, foreach.initial = 0.0 : f32},
-    %square: !vecs {foreach.donate = 2 : i64, foreach.initial = 0.0 : f32},
-    %step: !each {foreach.donate = 3 : i64, foreach.initial = 0.0 : f32},
+    %mean: !mats {foreach.donate = 1 : i64, foreach.initial = 0.0 : !element},
+    %square: !vecs {foreach.donate = 2 : i64, foreach.initial = 0.0 : !real},
+    %step: !each {foreach.donate = 3 : i64, foreach.initial = 0.0 : !real},
     %lr: !num {foreach.default = 1.0e-3 : f64},
     %beta1: !num {foreach.default = 0.9 : f64},
     %beta2: !num {foreach.default = 0.95 : f64},
@@ -28,42 +31,43 @@ func.func @adam_mini(
     %c2 = arith.subf %one, %c2_1 : f64
     foreach.yield %t1, %c1, %c2 : f64, f64, f64
   }
-  %sum = foreach.reduce add along j (%g = %grad[i, j] : !mats) -> !vecs {
-    %g2 = arith.mulf %g, %g : f32
-    foreach.yield %g2 : f32
+  %sum = foreach.reduce add along j (%g = %grad[i, j] as !real : !mats) -> !vecs {
+    %g2 = arith.mulf %g, %g : !real
+    foreach.yield %g2 : !real
   }
-  %count = foreach.reduce add along j (%g = %grad[i, j] : !mats) -> !vecs {
-    %one = arith.constant 1.0 : f32
-    foreach.yield %one : f32
+  %count = foreach.reduce add along j (%g = %grad[i, j] as !real : !mats) -> !vecs {
+    %one = arith.constant 1.0 : !real
+    foreach.yield %one : !real
   }
-  %v = foreach.map (%v = %square, %s = %sum, %n = %count : !vecs, %b2 = %beta2 as f32 : !num) -> !vecs {
+  %v = foreach.map (%v = %square, %s = %sum, %n = %count : !vecs, %b2 = %beta2 as !real : !num) -> !vecs {
     // v1 = b2 * v + (1 - b2) * s / n
-    %v1_1 = arith.mulf %b2, %v : f32
-    %one = arith.constant 1.0 : f32
-    %v1_2 = arith.subf %one, %b2 : f32
-    %v1_3 = arith.mulf %v1_2, %s : f32
-    %v1_4 = arith.divf %v1_3, %n : f32
-    %v1 = arith.addf %v1_1, %v1_4 : f32
-    foreach.yield %v1 : f32
+    %v1_1 = arith.mulf %b2, %v : !real
+    %one = arith.constant 1.0 : !real
+    %v1_2 = arith.subf %one, %b2 : !real
+    %v1_3 = arith.mulf %v1_2, %s : !real
+    %v1_4 = arith.divf %v1_3, %n : !real
+    %v1 = arith.addf %v1_1, %v1_4 : !real
+    foreach.yield %v1 : !real
   }
   %p, %m = foreach.map (
-      %p = %param[i, j], %g = %grad[i, j], %m = %mean[i, j] : !mats, %v = %v[i] : !vecs, %c1 = %c1, %c2 = %c2 : !each,
-      %lr = %lr as f32, %b1 = %beta1 as f32, %eps = %eps as f32 : !num) -> (!mats, !mats) {
+      %p = %param[i, j] as !real, %g = %grad[i, j] as !real, %m = %mean[i, j] as !real : !mats, %v = %v[i] : !vecs,
+      %c1 = %c1, %c2 = %c2 : !each, %lr = %lr as !real, %b1 = %beta1 as !real, %eps = %eps as !real : !num)
+      -> (!mats, !mats) {
     // m1 = b1 * m + (1 - b1) * g
-    %m1_1 = arith.mulf %b1, %m : f32
-    %one = arith.constant 1.0 : f32
-    %m1_2 = arith.subf %one, %b1 : f32
-    %m1_3 = arith.mulf %m1_2, %g : f32
-    %m1 = arith.addf %m1_1, %m1_3 : f32
+    %m1_1 = arith.mulf %b1, %m : !real
+    %one = arith.constant 1.0 : !real
+    %m1_2 = arith.subf %one, %b1 : !real
+    %m1_3 = arith.mulf %m1_2, %g : !real
+    %m1 = arith.addf %m1_1, %m1_3 : !real
     // p1 = p - lr * (m1 / c1) / (sqrt(v / c2) + eps)
-    %p1_1 = arith.divf %m1, %c1 : f32
-    %p1_2 = arith.mulf %lr, %p1_1 : f32
-    %p1_3 = arith.divf %v, %c2 : f32
-    %p1_4 = math.sqrt %p1_3 : f32
-    %p1_5 = arith.addf %p1_4, %eps : f32
-    %p1_6 = arith.divf %p1_2, %p1_5 : f32
-    %p1 = arith.subf %p, %p1_6 : f32
-    foreach.yield %p1, %m1 : f32, f32
+    %p1_1 = arith.divf %m1, %c1 : !real
+    %p1_2 = arith.mulf %lr, %p1_1 : !real
+    %p1_3 = arith.divf %v, %c2 : !real
+    %p1_4 = math.sqrt %p1_3 : !real
+    %p1_5 = arith.addf %p1_4, %eps : !real
+    %p1_6 = arith.divf %p1_2, %p1_5 : !real
+    %p1 = arith.subf %p, %p1_6 : !real
+    foreach.yield %p1, %m1 : !real, !real
   }
   return %p, %m, %v, %t1 : !mats, !mats, !vecs, !each
 }

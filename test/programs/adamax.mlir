@@ -2,16 +2,18 @@
 //
 //   u = max(b2 u, |g| + eps),  p = p - lr / (1 - b1^t) m / u
 
-!vecs = !foreach.list<tensor<?xf32>>
-!each = !foreach.list<tensor<f32>>
+!element = f32 // of parameters, gradients and state
+!real    = f32 // of the arithmetic
+!vecs = !foreach.list<tensor<?x!element>>
+!each = !foreach.list<tensor<!real>>
 !num = tensor<f64>
 
 func.func @adamax(
     %param: !vecs {foreach.donate = 0 : i64},
     %grad: !vecs,
-    %mean: !vecs {foreach.donate = 1 : i64, foreach.initial = 0.0 : f32},
-    %most: !vecs {foreach.donate = 2 : i64, foreach.initial = 0.0 : f32},
-    %step: !each {foreach.donate = 3 : i64, foreach.initial = 0.0 : f32},
+    %mean: !vecs {foreach.donate = 1 : i64, foreach.initial = 0.0 : !element},
+    %most: !vecs {foreach.donate = 2 : i64, foreach.initial = 0.0 : !element},
+    %step: !each {foreach.donate = 3 : i64, foreach.initial = 0.0 : !real},
     %lr: !num {foreach.default = 2.0e-3 : f64},
     %beta1: !num {foreach.default = 0.9 : f64},
     %beta2: !num {foreach.default = 0.999 : f64},
@@ -26,24 +28,25 @@ func.func @adamax(
     foreach.yield %t1, %rate : f64, f64
   }
   %p, %m, %u = foreach.map (
-      %p = %param, %g = %grad, %m = %mean, %u = %most : !vecs, %rate = %rate : !each, %b1 = %beta1 as f32,
-      %b2 = %beta2 as f32, %eps = %eps as f32 : !num) -> (!vecs, !vecs, !vecs) {
+      %p = %param as !real, %g = %grad as !real, %m = %mean as !real, %u = %most as !real : !vecs,
+      %rate = %rate : !each, %b1 = %beta1 as !real, %b2 = %beta2 as !real, %eps = %eps as !real : !num)
+      -> (!vecs, !vecs, !vecs) {
     // m1 = b1 * m + (1 - b1) * g
-    %m1_1 = arith.mulf %b1, %m : f32
-    %one = arith.constant 1.0 : f32
-    %m1_2 = arith.subf %one, %b1 : f32
-    %m1_3 = arith.mulf %m1_2, %g : f32
-    %m1 = arith.addf %m1_1, %m1_3 : f32
+    %m1_1 = arith.mulf %b1, %m : !real
+    %one = arith.constant 1.0 : !real
+    %m1_2 = arith.subf %one, %b1 : !real
+    %m1_3 = arith.mulf %m1_2, %g : !real
+    %m1 = arith.addf %m1_1, %m1_3 : !real
     // u1 = max(b2 * u, abs(g) + eps)
-    %u1_1 = arith.mulf %b2, %u : f32
-    %u1_2 = math.absf %g : f32
-    %u1_3 = arith.addf %u1_2, %eps : f32
-    %u1 = arith.maximumf %u1_1, %u1_3 : f32
+    %u1_1 = arith.mulf %b2, %u : !real
+    %u1_2 = math.absf %g : !real
+    %u1_3 = arith.addf %u1_2, %eps : !real
+    %u1 = arith.maximumf %u1_1, %u1_3 : !real
     // p1 = p - rate * m1 / u1
-    %p1_1 = arith.mulf %rate, %m1 : f32
-    %p1_2 = arith.divf %p1_1, %u1 : f32
-    %p1 = arith.subf %p, %p1_2 : f32
-    foreach.yield %p1, %m1, %u1 : f32, f32, f32
+    %p1_1 = arith.mulf %rate, %m1 : !real
+    %p1_2 = arith.divf %p1_1, %u1 : !real
+    %p1 = arith.subf %p, %p1_2 : !real
+    foreach.yield %p1, %m1, %u1 : !real, !real, !real
   }
   return %p, %m, %u, %t1 : !vecs, !vecs, !vecs, !each
 }

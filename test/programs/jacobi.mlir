@@ -2,9 +2,11 @@
 //
 //   x = x + w (b - A x) / d
 
-!vecs = !foreach.list<tensor<?xf32>>
-!mats = !foreach.list<tensor<?x?xf32>>
-!each = !foreach.list<tensor<f32>>
+!element = f32 // of the matrices
+!real    = f32 // of the arithmetic, vectors and scalars
+!mats = !foreach.list<tensor<?x?x!element>>
+!vecs = !foreach.list<tensor<?x!real>>
+!each = !foreach.list<tensor<!real>>
 !flags = !foreach.list<tensor<i1>>
 !counts = !foreach.list<tensor<i32>>
 !num = tensor<f64>
@@ -17,31 +19,30 @@ func.func @jacobi(
     %tol: !num {foreach.default = 1.0e-5 : f64},
     %limit: tensor<i32> {foreach.default = 60 : i32}) -> (!vecs, !each, !counts) {
   %zero = foreach.map (%b = %b : !vecs) -> !vecs {
-    %zero = arith.constant 0.0 : f32
-    foreach.yield %zero : f32
+    %zero = arith.constant 0.0 : !real
+    foreach.yield %zero : !real
   }
   %x, %change, %iterations = foreach.while (%x = %zero : !vecs) upto %limit -> (!vecs, !each, !counts) {
-    %ax = foreach.reduce add along j (%a = %A[i, j] : !mats, %x = %x[j] : !vecs) -> !vecs {
-      %ax = arith.mulf %a, %x : f32
-      foreach.yield %ax : f32
+    %ax = foreach.reduce add along j (%a = %A[i, j] as !real : !mats, %x = %x[j] : !vecs) -> !vecs {
+      %ax = arith.mulf %a, %x : !real
+      foreach.yield %ax : !real
     }
-    %x1 = foreach.map (
-        %x = %x, %ax = %ax, %b = %b, %d = %diagonal : !vecs, %w = %weight as f32 : !num) -> !vecs {
+    %x1 = foreach.map (%x = %x, %ax = %ax, %b = %b, %d = %diagonal : !vecs, %w = %weight as !real : !num) -> !vecs {
       // x1 = x + w * (b - ax) / d
-      %x1_1 = arith.subf %b, %ax : f32
-      %x1_2 = arith.mulf %w, %x1_1 : f32
-      %x1_3 = arith.divf %x1_2, %d : f32
-      %x1 = arith.addf %x, %x1_3 : f32
-      foreach.yield %x1 : f32
+      %x1_1 = arith.subf %b, %ax : !real
+      %x1_2 = arith.mulf %w, %x1_1 : !real
+      %x1_3 = arith.divf %x1_2, %d : !real
+      %x1 = arith.addf %x, %x1_3 : !real
+      foreach.yield %x1 : !real
     }
     %change = foreach.reduce max along i (%x = %x, %x1 = %x1 : !vecs) -> !each {
       // change = abs(x1 - x)
-      %change_1 = arith.subf %x1, %x : f32
-      %change = math.absf %change_1 : f32
-      foreach.yield %change : f32
+      %change_1 = arith.subf %x1, %x : !real
+      %change = math.absf %change_1 : !real
+      foreach.yield %change : !real
     }
-    %more = foreach.map (%change = %change : !each, %tol = %tol as f32 : !num) -> !flags {
-      %more = arith.cmpf ogt, %change, %tol : f32
+    %more = foreach.map (%change = %change : !each, %tol = %tol as !real : !num) -> !flags {
+      %more = arith.cmpf ogt, %change, %tol : !real
       foreach.yield %more : i1
     }
     foreach.yield %x1, %change while %more : !vecs, !each while !flags

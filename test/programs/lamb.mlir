@@ -2,16 +2,19 @@
 //
 //   u = m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps) + wd p,  p = p - lr |p| / |u| u
 
-!vecs = !foreach.list<tensor<?xf32>>
-!each = !foreach.list<tensor<f32>>
+!element = f32 // of parameters, gradients and state
+!real    = f32 // of the arithmetic
+!vecs = !foreach.list<tensor<?x!element>>
+!reals = !foreach.list<tensor<?x!real>> // values between two maps
+!each = !foreach.list<tensor<!real>>
 !num = tensor<f64>
 
 func.func @lamb(
     %param: !vecs {foreach.donate = 0 : i64},
     %grad: !vecs,
-    %mean: !vecs {foreach.donate = 1 : i64, foreach.initial = 0.0 : f32},
-    %square: !vecs {foreach.donate = 2 : i64, foreach.initial = 0.0 : f32},
-    %step: !each {foreach.donate = 3 : i64, foreach.initial = 0.0 : f32},
+    %mean: !vecs {foreach.donate = 1 : i64, foreach.initial = 0.0 : !element},
+    %square: !vecs {foreach.donate = 2 : i64, foreach.initial = 0.0 : !element},
+    %step: !each {foreach.donate = 3 : i64, foreach.initial = 0.0 : !real},
     %lr: !num {foreach.default = 1.0e-2 : f64},
     %beta1: !num {foreach.default = 0.9 : f64},
     %beta2: !num {foreach.default = 0.999 : f64},
@@ -35,54 +38,55 @@ func.func @lamb(
     foreach.yield %w1, %w2 : f64, f64
   }
   %u, %m, %v = foreach.map (
-      %p = %param, %g = %grad, %m = %mean, %v = %square : !vecs, %c1 = %c1, %c2 = %c2 : !each, %b1 = %beta1 as f32,
-      %b2 = %beta2 as f32, %w1 = %w1 as f32, %w2 = %w2 as f32, %eps = %eps as f32, %wd = %decay as f32 : !num)
-      -> (!vecs, !vecs, !vecs) {
+      %p = %param as !real, %g = %grad as !real, %m = %mean as !real, %v = %square as !real : !vecs, %c1 = %c1,
+      %c2 = %c2 : !each, %b1 = %beta1 as !real, %b2 = %beta2 as !real, %w1 = %w1 as !real, %w2 = %w2 as !real,
+      %eps = %eps as !real, %wd = %decay as !real : !num) -> (!reals, !vecs, !vecs) {
     // m1 = b1 * m + w1 * g
-    %m1_1 = arith.mulf %b1, %m : f32
-    %m1_2 = arith.mulf %w1, %g : f32
-    %m1 = arith.addf %m1_1, %m1_2 : f32
+    %m1_1 = arith.mulf %b1, %m : !real
+    %m1_2 = arith.mulf %w1, %g : !real
+    %m1 = arith.addf %m1_1, %m1_2 : !real
     // v1 = b2 * v + w2 * g * g
-    %v1_1 = arith.mulf %b2, %v : f32
-    %v1_2 = arith.mulf %w2, %g : f32
-    %v1_3 = arith.mulf %v1_2, %g : f32
-    %v1 = arith.addf %v1_1, %v1_3 : f32
+    %v1_1 = arith.mulf %b2, %v : !real
+    %v1_2 = arith.mulf %w2, %g : !real
+    %v1_3 = arith.mulf %v1_2, %g : !real
+    %v1 = arith.addf %v1_1, %v1_3 : !real
     // u = m1 / c1 / (sqrt(v1 / c2) + eps) + wd * p
-    %u_1 = arith.divf %m1, %c1 : f32
-    %u_2 = arith.divf %v1, %c2 : f32
-    %u_3 = math.sqrt %u_2 : f32
-    %u_4 = arith.addf %u_3, %eps : f32
-    %u_5 = arith.divf %u_1, %u_4 : f32
-    %u_6 = arith.mulf %wd, %p : f32
-    %u = arith.addf %u_5, %u_6 : f32
-    foreach.yield %u, %m1, %v1 : f32, f32, f32
+    %u_1 = arith.divf %m1, %c1 : !real
+    %u_2 = arith.divf %v1, %c2 : !real
+    %u_3 = math.sqrt %u_2 : !real
+    %u_4 = arith.addf %u_3, %eps : !real
+    %u_5 = arith.divf %u_1, %u_4 : !real
+    %u_6 = arith.mulf %wd, %p : !real
+    %u = arith.addf %u_5, %u_6 : !real
+    foreach.yield %u, %m1, %v1 : !real, !real, !real
   }
-  %p2 = foreach.reduce add along member (%p = %param : !vecs) -> !each {
-    %p2 = arith.mulf %p, %p : f32
-    foreach.yield %p2 : f32
+  %p2 = foreach.reduce add along member (%p = %param as !real : !vecs) -> !each {
+    %p2 = arith.mulf %p, %p : !real
+    foreach.yield %p2 : !real
   }
-  %u2 = foreach.reduce add along member (%u = %u : !vecs) -> !each {
-    %u2 = arith.mulf %u, %u : f32
-    foreach.yield %u2 : f32
+  %u2 = foreach.reduce add along member (%u = %u : !reals) -> !each {
+    %u2 = arith.mulf %u, %u : !real
+    foreach.yield %u2 : !real
   }
   %p = foreach.map (
-      %p = %param, %u = %u : !vecs, %p2 = %p2, %u2 = %u2 : !each, %lr = %lr as f32 : !num) -> !vecs {
+      %p = %param as !real : !vecs, %u = %u : !reals, %p2 = %p2, %u2 = %u2 : !each, %lr = %lr as !real : !num)
+      -> !vecs {
     // both = p2 > 0 and u2 > 0
-    %zero = arith.constant 0.0 : f32
-    %both_1 = arith.cmpf ogt, %p2, %zero : f32
-    %both_2 = arith.cmpf ogt, %u2, %zero : f32
+    %zero = arith.constant 0.0 : !real
+    %both_1 = arith.cmpf ogt, %p2, %zero : !real
+    %both_2 = arith.cmpf ogt, %u2, %zero : !real
     %both = arith.andi %both_1, %both_2 : i1
     // trust = select(both, sqrt(p2) / sqrt(u2), 1.0)
-    %trust_1 = math.sqrt %p2 : f32
-    %trust_2 = math.sqrt %u2 : f32
-    %trust_3 = arith.divf %trust_1, %trust_2 : f32
-    %one = arith.constant 1.0 : f32
-    %trust = arith.select %both, %trust_3, %one : f32
+    %trust_1 = math.sqrt %p2 : !real
+    %trust_2 = math.sqrt %u2 : !real
+    %trust_3 = arith.divf %trust_1, %trust_2 : !real
+    %one = arith.constant 1.0 : !real
+    %trust = arith.select %both, %trust_3, %one : !real
     // p1 = p - lr * trust * u
-    %p1_1 = arith.mulf %lr, %trust : f32
-    %p1_2 = arith.mulf %p1_1, %u : f32
-    %p1 = arith.subf %p, %p1_2 : f32
-    foreach.yield %p1 : f32
+    %p1_1 = arith.mulf %lr, %trust : !real
+    %p1_2 = arith.mulf %p1_1, %u : !real
+    %p1 = arith.subf %p, %p1_2 : !real
+    foreach.yield %p1 : !real
   }
   return %p, %m, %v, %t1 : !vecs, !vecs, !vecs, !each
 }

@@ -2,16 +2,18 @@
 //
 //   n = b2 n + (1 - b2) g^2,  m = b1 m + (1 - b1) g / (sqrt(n / (1 - b2^t)) + eps),  p = p - lr m / (1 - b1^t)
 
-!vecs = !foreach.list<tensor<?xf32>>
-!each = !foreach.list<tensor<f32>>
+!element = f32 // of parameters, gradients and state
+!real    = f32 // of the arithmetic
+!vecs = !foreach.list<tensor<?x!element>>
+!each = !foreach.list<tensor<!real>>
 !num = tensor<f64>
 
 func.func @laprop(
     %param: !vecs {foreach.donate = 0 : i64},
     %grad: !vecs,
-    %mean: !vecs {foreach.donate = 1 : i64, foreach.initial = 0.0 : f32},
-    %square: !vecs {foreach.donate = 2 : i64, foreach.initial = 0.0 : f32},
-    %step: !each {foreach.donate = 3 : i64, foreach.initial = 0.0 : f32},
+    %mean: !vecs {foreach.donate = 1 : i64, foreach.initial = 0.0 : !element},
+    %square: !vecs {foreach.donate = 2 : i64, foreach.initial = 0.0 : !element},
+    %step: !each {foreach.donate = 3 : i64, foreach.initial = 0.0 : !real},
     %lr: !num {foreach.default = 4.0e-4 : f64},
     %beta1: !num {foreach.default = 0.9 : f64},
     %beta2: !num {foreach.default = 0.999 : f64},
@@ -34,27 +36,27 @@ func.func @laprop(
     foreach.yield %w1, %w2 : f64, f64
   }
   %p, %m, %n = foreach.map (
-      %p = %param, %g = %grad, %m = %mean, %n = %square : !vecs, %c1 = %c1, %c2 = %c2 : !each, %lr = %lr as f32,
-      %b1 = %beta1 as f32, %b2 = %beta2 as f32, %w1 = %w1 as f32, %w2 = %w2 as f32, %eps = %eps as f32 : !num)
-      -> (!vecs, !vecs, !vecs) {
+      %p = %param as !real, %g = %grad as !real, %m = %mean as !real, %n = %square as !real : !vecs, %c1 = %c1,
+      %c2 = %c2 : !each, %lr = %lr as !real, %b1 = %beta1 as !real, %b2 = %beta2 as !real, %w1 = %w1 as !real,
+      %w2 = %w2 as !real, %eps = %eps as !real : !num) -> (!vecs, !vecs, !vecs) {
     // n1 = b2 * n + w2 * g * g
-    %n1_1 = arith.mulf %b2, %n : f32
-    %n1_2 = arith.mulf %w2, %g : f32
-    %n1_3 = arith.mulf %n1_2, %g : f32
-    %n1 = arith.addf %n1_1, %n1_3 : f32
+    %n1_1 = arith.mulf %b2, %n : !real
+    %n1_2 = arith.mulf %w2, %g : !real
+    %n1_3 = arith.mulf %n1_2, %g : !real
+    %n1 = arith.addf %n1_1, %n1_3 : !real
     // m1 = b1 * m + w1 * g / (sqrt(n1 / c2) + eps)
-    %m1_1 = arith.mulf %b1, %m : f32
-    %m1_2 = arith.mulf %w1, %g : f32
-    %m1_3 = arith.divf %n1, %c2 : f32
-    %m1_4 = math.sqrt %m1_3 : f32
-    %m1_5 = arith.addf %m1_4, %eps : f32
-    %m1_6 = arith.divf %m1_2, %m1_5 : f32
-    %m1 = arith.addf %m1_1, %m1_6 : f32
+    %m1_1 = arith.mulf %b1, %m : !real
+    %m1_2 = arith.mulf %w1, %g : !real
+    %m1_3 = arith.divf %n1, %c2 : !real
+    %m1_4 = math.sqrt %m1_3 : !real
+    %m1_5 = arith.addf %m1_4, %eps : !real
+    %m1_6 = arith.divf %m1_2, %m1_5 : !real
+    %m1 = arith.addf %m1_1, %m1_6 : !real
     // p1 = p - lr * m1 / c1
-    %p1_1 = arith.mulf %lr, %m1 : f32
-    %p1_2 = arith.divf %p1_1, %c1 : f32
-    %p1 = arith.subf %p, %p1_2 : f32
-    foreach.yield %p1, %m1, %n1 : f32, f32, f32
+    %p1_1 = arith.mulf %lr, %m1 : !real
+    %p1_2 = arith.divf %p1_1, %c1 : !real
+    %p1 = arith.subf %p, %p1_2 : !real
+    foreach.yield %p1, %m1, %n1 : !real, !real, !real
   }
   return %p, %m, %n, %t1 : !vecs, !vecs, !vecs, !each
 }

@@ -3,17 +3,19 @@
 //   mu(t) = b1 (1 - 0.96^(0.004 t) / 2),  M = mu(1) ... mu(t)
 //   u = mu(t + 1) m / (1 - M mu(t + 1)) + (1 - mu(t)) g / (1 - M),  p = p - lr u / (sqrt(v / (1 - b2^t)) + eps)
 
-!vecs = !foreach.list<tensor<?xf32>>
-!each = !foreach.list<tensor<f32>>
+!element = f32 // of parameters, gradients and state
+!real    = f32 // of the arithmetic
+!vecs = !foreach.list<tensor<?x!element>>
+!each = !foreach.list<tensor<!real>>
 !num = tensor<f64>
 
 func.func @nadam(
     %param: !vecs {foreach.donate = 0 : i64},
     %grad: !vecs,
-    %mean: !vecs {foreach.donate = 1 : i64, foreach.initial = 0.0 : f32},
-    %square: !vecs {foreach.donate = 2 : i64, foreach.initial = 0.0 : f32},
-    %step: !each {foreach.donate = 3 : i64, foreach.initial = 0.0 : f32},
-    %product: !each {foreach.donate = 4 : i64, foreach.initial = 1.0 : f32},
+    %mean: !vecs {foreach.donate = 1 : i64, foreach.initial = 0.0 : !element},
+    %square: !vecs {foreach.donate = 2 : i64, foreach.initial = 0.0 : !element},
+    %step: !each {foreach.donate = 3 : i64, foreach.initial = 0.0 : !real},
+    %product: !each {foreach.donate = 4 : i64, foreach.initial = 1.0 : !real},
     %lr: !num {foreach.default = 2.0e-3 : f64},
     %beta1: !num {foreach.default = 0.9 : f64},
     %beta2: !num {foreach.default = 0.999 : f64},
@@ -60,29 +62,29 @@ func.func @nadam(
     foreach.yield %w1, %w2 : f64, f64
   }
   %p, %m, %v = foreach.map (
-      %p = %param, %g = %grad, %m = %mean, %v = %square : !vecs, %cm = %cm, %cg = %cg, %c2 = %c2 : !each,
-      %lr = %lr as f32, %b1 = %beta1 as f32, %b2 = %beta2 as f32, %w1 = %w1 as f32, %w2 = %w2 as f32,
-      %eps = %eps as f32 : !num) -> (!vecs, !vecs, !vecs) {
+      %p = %param as !real, %g = %grad as !real, %m = %mean as !real, %v = %square as !real : !vecs, %cm = %cm,
+      %cg = %cg, %c2 = %c2 : !each, %lr = %lr as !real, %b1 = %beta1 as !real, %b2 = %beta2 as !real,
+      %w1 = %w1 as !real, %w2 = %w2 as !real, %eps = %eps as !real : !num) -> (!vecs, !vecs, !vecs) {
     // m1 = b1 * m + w1 * g
-    %m1_1 = arith.mulf %b1, %m : f32
-    %m1_2 = arith.mulf %w1, %g : f32
-    %m1 = arith.addf %m1_1, %m1_2 : f32
+    %m1_1 = arith.mulf %b1, %m : !real
+    %m1_2 = arith.mulf %w1, %g : !real
+    %m1 = arith.addf %m1_1, %m1_2 : !real
     // v1 = b2 * v + w2 * g * g
-    %v1_1 = arith.mulf %b2, %v : f32
-    %v1_2 = arith.mulf %w2, %g : f32
-    %v1_3 = arith.mulf %v1_2, %g : f32
-    %v1 = arith.addf %v1_1, %v1_3 : f32
+    %v1_1 = arith.mulf %b2, %v : !real
+    %v1_2 = arith.mulf %w2, %g : !real
+    %v1_3 = arith.mulf %v1_2, %g : !real
+    %v1 = arith.addf %v1_1, %v1_3 : !real
     // p1 = p - lr * (cm * m1 + cg * g) / (sqrt(v1 / c2) + eps)
-    %p1_1 = arith.mulf %cm, %m1 : f32
-    %p1_2 = arith.mulf %cg, %g : f32
-    %p1_3 = arith.addf %p1_1, %p1_2 : f32
-    %p1_4 = arith.mulf %lr, %p1_3 : f32
-    %p1_5 = arith.divf %v1, %c2 : f32
-    %p1_6 = math.sqrt %p1_5 : f32
-    %p1_7 = arith.addf %p1_6, %eps : f32
-    %p1_8 = arith.divf %p1_4, %p1_7 : f32
-    %p1 = arith.subf %p, %p1_8 : f32
-    foreach.yield %p1, %m1, %v1 : f32, f32, f32
+    %p1_1 = arith.mulf %cm, %m1 : !real
+    %p1_2 = arith.mulf %cg, %g : !real
+    %p1_3 = arith.addf %p1_1, %p1_2 : !real
+    %p1_4 = arith.mulf %lr, %p1_3 : !real
+    %p1_5 = arith.divf %v1, %c2 : !real
+    %p1_6 = math.sqrt %p1_5 : !real
+    %p1_7 = arith.addf %p1_6, %eps : !real
+    %p1_8 = arith.divf %p1_4, %p1_7 : !real
+    %p1 = arith.subf %p, %p1_8 : !real
+    foreach.yield %p1, %m1, %v1 : !real, !real, !real
   }
   return %p, %m, %v, %t1, %product1 : !vecs, !vecs, !vecs, !each, !each
 }

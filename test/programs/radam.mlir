@@ -5,16 +5,18 @@
 //   if r > 5: p = p - lr m / (1 - b1^t) sqrt((r - 4) (r - 2) n / ((n - 4) (n - 2) r)) sqrt(1 - b2^t) / (sqrt(v) + eps)
 //   else:     p = p - lr m / (1 - b1^t)
 
-!vecs = !foreach.list<tensor<?xf32>>
-!each = !foreach.list<tensor<f32>>
+!element = f32 // of parameters, gradients and state
+!real    = f32 // of the arithmetic
+!vecs = !foreach.list<tensor<?x!element>>
+!each = !foreach.list<tensor<!real>>
 !num = tensor<f64>
 
 func.func @radam(
     %param: !vecs {foreach.donate = 0 : i64},
     %grad: !vecs,
-    %mean: !vecs {foreach.donate = 1 : i64, foreach.initial = 0.0 : f32},
-    %square: !vecs {foreach.donate = 2 : i64, foreach.initial = 0.0 : f32},
-    %step: !each {foreach.donate = 3 : i64, foreach.initial = 0.0 : f32},
+    %mean: !vecs {foreach.donate = 1 : i64, foreach.initial = 0.0 : !element},
+    %square: !vecs {foreach.donate = 2 : i64, foreach.initial = 0.0 : !element},
+    %step: !each {foreach.donate = 3 : i64, foreach.initial = 0.0 : !real},
     %lr: !num {foreach.default = 1.0e-3 : f64},
     %beta1: !num {foreach.default = 0.9 : f64},
     %beta2: !num {foreach.default = 0.9 : f64},
@@ -63,32 +65,33 @@ func.func @radam(
     foreach.yield %t1, %rate, %factor : f64, f64, f64
   }
   %p, %m, %v = foreach.map (
-      %p = %param, %g = %grad, %m = %mean, %v = %square : !vecs, %rate = %rate, %factor = %factor : !each,
-      %b1 = %beta1 as f32, %b2 = %beta2 as f32, %eps = %eps as f32 : !num) -> (!vecs, !vecs, !vecs) {
+      %p = %param as !real, %g = %grad as !real, %m = %mean as !real, %v = %square as !real : !vecs, %rate = %rate,
+      %factor = %factor : !each, %b1 = %beta1 as !real, %b2 = %beta2 as !real, %eps = %eps as !real : !num)
+      -> (!vecs, !vecs, !vecs) {
     // m1 = b1 * m + (1 - b1) * g
-    %m1_1 = arith.mulf %b1, %m : f32
-    %one = arith.constant 1.0 : f32
-    %m1_2 = arith.subf %one, %b1 : f32
-    %m1_3 = arith.mulf %m1_2, %g : f32
-    %m1 = arith.addf %m1_1, %m1_3 : f32
+    %m1_1 = arith.mulf %b1, %m : !real
+    %one = arith.constant 1.0 : !real
+    %m1_2 = arith.subf %one, %b1 : !real
+    %m1_3 = arith.mulf %m1_2, %g : !real
+    %m1 = arith.addf %m1_1, %m1_3 : !real
     // v1 = b2 * v + (1 - b2) * g * g
-    %v1_1 = arith.mulf %b2, %v : f32
-    %v1_2 = arith.subf %one, %b2 : f32
-    %v1_3 = arith.mulf %v1_2, %g : f32
-    %v1_4 = arith.mulf %v1_3, %g : f32
-    %v1 = arith.addf %v1_1, %v1_4 : f32
+    %v1_1 = arith.mulf %b2, %v : !real
+    %v1_2 = arith.subf %one, %b2 : !real
+    %v1_3 = arith.mulf %v1_2, %g : !real
+    %v1_4 = arith.mulf %v1_3, %g : !real
+    %v1 = arith.addf %v1_1, %v1_4 : !real
     // share = select(factor > 0, factor / (sqrt(v1) + eps), 1.0)
-    %zero = arith.constant 0.0 : f32
-    %share_1 = arith.cmpf ogt, %factor, %zero : f32
-    %share_2 = math.sqrt %v1 : f32
-    %share_3 = arith.addf %share_2, %eps : f32
-    %share_4 = arith.divf %factor, %share_3 : f32
-    %share = arith.select %share_1, %share_4, %one : f32
+    %zero = arith.constant 0.0 : !real
+    %share_1 = arith.cmpf ogt, %factor, %zero : !real
+    %share_2 = math.sqrt %v1 : !real
+    %share_3 = arith.addf %share_2, %eps : !real
+    %share_4 = arith.divf %factor, %share_3 : !real
+    %share = arith.select %share_1, %share_4, %one : !real
     // p1 = p - rate * m1 * share
-    %p1_1 = arith.mulf %rate, %m1 : f32
-    %p1_2 = arith.mulf %p1_1, %share : f32
-    %p1 = arith.subf %p, %p1_2 : f32
-    foreach.yield %p1, %m1, %v1 : f32, f32, f32
+    %p1_1 = arith.mulf %rate, %m1 : !real
+    %p1_2 = arith.mulf %p1_1, %share : !real
+    %p1 = arith.subf %p, %p1_2 : !real
+    foreach.yield %p1, %m1, %v1 : !real, !real, !real
   }
   return %p, %m, %v, %t1 : !vecs, !vecs, !vecs, !each
 }

@@ -2,20 +2,22 @@
 //
 //   w = g v / |v|
 
-!vecs = !foreach.list<tensor<?xf32>>
-!mats = !foreach.list<tensor<?x?xf32>>
+!element = f32 // of the matrices
+!real    = f32 // of the arithmetic, vectors and scalars
+!mats = !foreach.list<tensor<?x?x!element>>
+!vecs = !foreach.list<tensor<?x!real>>
 
 func.func @weight_norm(%v: !mats, %g: !vecs) -> !mats {
-  %squares = foreach.reduce add along j (%v = %v[i, j] : !mats) -> !vecs {
-    %v2 = arith.mulf %v, %v : f32
-    foreach.yield %v2 : f32
+  %squares = foreach.reduce add along j (%v = %v[i, j] as !real : !mats) -> !vecs {
+    %v2 = arith.mulf %v, %v : !real
+    foreach.yield %v2 : !real
   }
-  %w = foreach.map (%v = %v[i, j] : !mats, %g = %g[i], %squares = %squares[i] : !vecs) -> !mats {
+  %w = foreach.map (%v = %v[i, j] as !real : !mats, %g = %g[i], %squares = %squares[i] : !vecs) -> !mats {
     // w = g * v / sqrt(squares)
-    %w_1 = arith.mulf %g, %v : f32
-    %w_2 = math.sqrt %squares : f32
-    %w = arith.divf %w_1, %w_2 : f32
-    foreach.yield %w : f32
+    %w_1 = arith.mulf %g, %v : !real
+    %w_2 = math.sqrt %squares : !real
+    %w = arith.divf %w_1, %w_2 : !real
+    foreach.yield %w : !real
   }
   return %w : !mats
 }

@@ -2,14 +2,16 @@
 //
 //   v = v - (1 - b2) sign(v - g^2) g^2
 
-!vecs = !foreach.list<tensor<?xf32>>
+!element = f32 // of parameters, gradients and state
+!real    = f32 // of the arithmetic
+!vecs = !foreach.list<tensor<?x!element>>
 !num = tensor<f64>
 
 func.func @yogi(
     %param: !vecs {foreach.donate = 0 : i64},
     %grad: !vecs,
-    %mean: !vecs {foreach.donate = 1 : i64, foreach.initial = 0.0 : f32},
-    %square: !vecs {foreach.donate = 2 : i64, foreach.initial = 1.0e-6 : f32},
+    %mean: !vecs {foreach.donate = 1 : i64, foreach.initial = 0.0 : !element},
+    %square: !vecs {foreach.donate = 2 : i64, foreach.initial = 1.0e-6 : !element},
     %lr: !num {foreach.default = 1.0e-2 : f64},
     %beta1: !num {foreach.default = 0.9 : f64},
     %beta2: !num {foreach.default = 0.999 : f64},
@@ -21,26 +23,27 @@ func.func @yogi(
     foreach.yield %w1, %w2 : f64, f64
   }
   %p, %m, %v = foreach.map (
-      %p = %param, %g = %grad, %m = %mean, %v = %square : !vecs, %lr = %lr as f32, %b1 = %beta1 as f32,
-      %w1 = %w1 as f32, %w2 = %w2 as f32, %eps = %eps as f32 : !num) -> (!vecs, !vecs, !vecs) {
+      %p = %param as !real, %g = %grad as !real, %m = %mean as !real, %v = %square as !real : !vecs, %lr = %lr as !real,
+      %b1 = %beta1 as !real, %w1 = %w1 as !real, %w2 = %w2 as !real, %eps = %eps as !real : !num)
+      -> (!vecs, !vecs, !vecs) {
     // m1 = b1 * m + w1 * g
-    %m1_1 = arith.mulf %b1, %m : f32
-    %m1_2 = arith.mulf %w1, %g : f32
-    %m1 = arith.addf %m1_1, %m1_2 : f32
-    %g2 = arith.mulf %g, %g : f32
+    %m1_1 = arith.mulf %b1, %m : !real
+    %m1_2 = arith.mulf %w1, %g : !real
+    %m1 = arith.addf %m1_1, %m1_2 : !real
+    %g2 = arith.mulf %g, %g : !real
     // v1 = v - w2 * sign(v - g2) * g2
-    %v1_1 = arith.subf %v, %g2 : f32
-    %v1_2 = foreach.sign %v1_1 : f32
-    %v1_3 = arith.mulf %w2, %v1_2 : f32
-    %v1_4 = arith.mulf %v1_3, %g2 : f32
-    %v1 = arith.subf %v, %v1_4 : f32
+    %v1_1 = arith.subf %v, %g2 : !real
+    %v1_2 = foreach.sign %v1_1 : !real
+    %v1_3 = arith.mulf %w2, %v1_2 : !real
+    %v1_4 = arith.mulf %v1_3, %g2 : !real
+    %v1 = arith.subf %v, %v1_4 : !real
     // p1 = p - lr * m1 / (sqrt(v1) + eps)
-    %p1_1 = arith.mulf %lr, %m1 : f32
-    %p1_2 = math.sqrt %v1 : f32
-    %p1_3 = arith.addf %p1_2, %eps : f32
-    %p1_4 = arith.divf %p1_1, %p1_3 : f32
-    %p1 = arith.subf %p, %p1_4 : f32
-    foreach.yield %p1, %m1, %v1 : f32, f32, f32
+    %p1_1 = arith.mulf %lr, %m1 : !real
+    %p1_2 = math.sqrt %v1 : !real
+    %p1_3 = arith.addf %p1_2, %eps : !real
+    %p1_4 = arith.divf %p1_1, %p1_3 : !real
+    %p1 = arith.subf %p, %p1_4 : !real
+    foreach.yield %p1, %m1, %v1 : !real, !real, !real
   }
   return %p, %m, %v : !vecs, !vecs, !vecs
 }
