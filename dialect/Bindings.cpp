@@ -200,6 +200,23 @@ static LogicalResult verifyFastMath(Operation &op) {
          << arith::stringifyFastMathFlags(flags) << "'";
 }
 
+/// Checks that the integers of `op` wrap, and that shifts and divisions drop
+/// bits: every target does so, and a fold must not assume otherwise.
+static LogicalResult verifyWraps(Operation &op) {
+  auto wraps = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op);
+  if (wraps && wraps.getOverflowAttr() &&
+      wraps.getOverflowAttr().getValue() != arith::IntegerOverflowFlags::none)
+    return op.emitOpError("expected no overflow flag, because integers wrap; "
+                          "found '")
+           << arith::stringifyIntegerOverflowFlags(
+                  wraps.getOverflowAttr().getValue())
+           << "'";
+  if (op.getInherentAttr("isExact").value_or(nullptr))
+    return op.emitOpError("expected no flag 'exact', because shifts and "
+                          "divisions may drop bits");
+  return success();
+}
+
 LogicalResult verifyBody(Operation *op, Block &body,
                          llvm::function_ref<bool(Operation *)> extra) {
   for (Operation &inner : body.without_terminator()) {
@@ -208,7 +225,8 @@ LogicalResult verifyBody(Operation *op, Block &body,
     if (!isScalarOp(&inner))
       return inner.emitOpError("is not a scalar operation, which the body of '")
              << op->getName() << "' requires";
-    if (failed(verifyRounding(inner)) || failed(verifyFastMath(inner)))
+    if (failed(verifyRounding(inner)) || failed(verifyFastMath(inner)) ||
+        failed(verifyWraps(inner)))
       return failure();
     // Fusion replaces a result that it no longer stores by a rounding to the
     // storage type and back.
@@ -279,6 +297,20 @@ LogicalResult verifyBindings(Operation *op, ValueRange operands,
       return failure();
   }
   return success();
+}
+
+std::optional<int64_t> rankOfBody(Operation *op) {
+  Operation *parent = op->getParentOp();
+  if (auto map = dyn_cast_or_null<foreach::MapOp>(parent))
+    return map.getDomainRank();
+  if (auto reduce = dyn_cast_or_null<foreach::ReduceOp>(parent))
+    return reduce.getDomainRank();
+  if (auto sweep = dyn_cast_or_null<fused::SweepOp>(parent)) {
+    // The first region is the epilogue.
+    if (unsigned region = op->getParentRegion()->getRegionNumber())
+      return sweep.getDomainRank(region - 1);
+  }
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//

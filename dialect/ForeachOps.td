@@ -216,4 +216,38 @@ def Foreach_IterationOp : Foreach_Op<"iteration", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Foreach_ExtentOp : Foreach_Op<"extent", [Pure]> {
+  let summary = "the number of elements of a member, or of one dimension of the domain";
+  let description = [{
+    In a body with elements: the rows (`i`) or columns (`j`) of the member's domain, or all its elements (`member`). The
+    value is the same for all elements of a member, and costs no memory traffic.
+
+    ```mlir
+    %n = foreach.extent member : i64
+    %columns = foreach.extent j : i64
+    ```
+  }];
+  let arguments = (ins Foreach_Axis:$axis);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$axis attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Foreach_IndexOp : Foreach_Op<"index", [Pure]> {
+  let summary = "the position of the element in its member, counted from 0";
+  let description = [{
+    In a body with elements: the row (`i`) or the column (`j`) of the element, or its position in the member (`member`),
+    row by row.
+
+    ```mlir
+    %row = foreach.index i : i64
+    %at = foreach.index member : i64
+    ```
+  }];
+  let arguments = (ins Foreach_Axis:$axis);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$axis attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
 #endif // HEDDLE_DIALECT_FOREACHOPS_TD

@@ -158,12 +158,17 @@ static bool sharesRowsOf(SweepOp sweep, unsigned segment) {
       [](Type type) { return isList(type) && rankOf(type) == 1; });
 }
 
+static bool usesPositions(SweepOp sweep) {
+  return sweep->walk([](foreach::IndexOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 /// Whether several blocks may share a row: no segment that writes elements
 /// reduces elements or has row or column results. If each block processed whole
 /// rows, more rows would be read at the same time, which is slower.
 static bool sharesRows(SweepOp sweep) {
   if (!needsRows(sweep) || sweep.getWhere() ||
-      isa<LoopOp>(sweep->getParentOp()))
+      isa<LoopOp>(sweep->getParentOp()) || usesPositions(sweep))
     return false;
   bool any = false;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
@@ -290,8 +295,9 @@ void FusedSchedule::movePrecomputable(SweepOp sweep, unsigned segment) {
     LevelOf of = levels->of(op.getResult(0));
     if (of.after || of.level > Level::member)
       continue;
-    // The number of an iteration has no operands, and is not known before it.
-    if (!isa<foreach::IterationOp>(op) &&
+    // Numbers of iterations, extents and positions have no operands, and are
+    // not known before.
+    if (!foreach::dependsOnBody(&op) &&
         llvm::all_of(op.getOperands(),
                      [&](Value value) { return known.contains(value); })) {
       movable.insert(&op);

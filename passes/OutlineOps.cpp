@@ -98,7 +98,7 @@ LogicalResult Outliner::lowerReduce(foreach::ReduceOp op, OpBuilder &builder) {
                                                    : Level::column;
   OpBuilder inner = parts.at(segment);
   for (Operation &scalar : body.without_terminator()) {
-    Level joined = Level::list;
+    Level joined = levelOfPosition(scalar, rank).value_or(Level::list);
     for (Value operand : scalar.getOperands())
       joined = join(joined, levels.lookup(operand));
     for (Value result : scalar.getResults())

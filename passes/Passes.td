@@ -337,7 +337,8 @@ def FusedConfigureLaunches : Pass<"fused-configure-launches", "::heddle::fused::
   let summary = "Chooses how sweeps and loops are launched; the last pass that changes the IR";
   let description = [{
     Requires schedules, buffers and names. Sets `launch` of each sweep: its entries, with the number of blocks that
-    must fit on a multiprocessor; when a block takes the ticket of its member; and when a block waits for the previous
+    must fit on a multiprocessor; when a block takes the ticket of its member, or that a launch of its own ends the
+    members; and when a block waits for the previous
     sweep, if the sweep depends on nothing else (programmatic dependent launch). Sets `cooperative` of a loop whose
     sweeps can run in one launch, and `panels` of a loop that has the panel form.
 

@@ -150,9 +150,12 @@ json::Object Explanation::describeSweep(fused::SweepOp sweep) {
     object["threads"] = schedule->getThreads();
     object["tile"] = json::Array(schedule->getTile());
     object["vector"] = json::Array(schedule->getVector());
-    if (const PlanTable *table = tables.lookup(sweepName(sweep)))
+    if (const PlanTable *table = tables.lookup(sweepName(sweep))) {
       if (table->blockColumns)
         object["columns"] = table->blockColumns;
+      if (int64_t held = table->segments.front().heldColumns)
+        object["held_columns"] = held;
+    }
   }
   return object;
 }
@@ -282,7 +285,9 @@ void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
         if (auto value = sweep.getString(key); value && !value->empty())
           if (!StringRef(*text).contains(*value))
             *text += (text->empty() ? "" : "; ") + value->str();
-      described.push_back(std::move(sweep));
+      // The traffic of a sweep is that of its tiles.
+      if (node.part != SweepPart::Ends)
+        described.push_back(std::move(sweep));
     }
     int64_t tiles = 0;
     for (const PlanArgument &argument : node.arguments)
@@ -291,6 +296,10 @@ void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
     json::Object kernel{{"name", node.name}, {"schedule", schedule},
                         {"reason", reason},  {"in_loop", loop != nullptr},
                         {"tiles", tiles},    {"sweeps", std::move(described)}};
+    if (node.part == SweepPart::Ends) {
+      kernel["ends"] = node.sweeps.front();
+      kernel["members"] = shapes.membersOf(node.table);
+    }
     if (const PlanVariant *variant = chosenVariant(node, tiles)) {
       kernel["entry"] = variant->entry;
       kernel["threads"] = variant->block;

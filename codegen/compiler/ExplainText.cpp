@@ -85,6 +85,8 @@ void Printer::printSchedule(const json::Object &sweep) {
     bool one = tiles.size() == 1 && tiles.front() == 1;
     fact += (schedule == "stream" ? " element" : " row") +
             std::string(one ? "" : "s");
+    if (auto held = sweep.getInteger("held_columns"))
+      fact += formatv(", more of up to {0} columns", *held);
     if (auto columns = sweep.getInteger("columns"))
       fact += formatv(", {0} columns per block", *columns);
     if (auto panels = sweep.getString("panels"))
@@ -96,8 +98,13 @@ void Printer::printSchedule(const json::Object &sweep) {
 
 void Printer::printKernel(const json::Object &kernel) {
   os << "\nkernel " << *kernel.getString("name")
-     << (*kernel.getBoolean("in_loop") ? " (in a loop)" : "") << ": "
-     << counted(*kernel.getInteger("tiles"), "tile") << '\n';
+     << (*kernel.getBoolean("in_loop") ? " (in a loop)" : "") << ": ";
+  if (auto sweep = kernel.getString("ends")) {
+    os << counted(*kernel.getInteger("members"), "member") << '\n';
+    line("sweep", *sweep + ": the ends of its members, after their tiles");
+    return;
+  }
+  os << counted(*kernel.getInteger("tiles"), "tile") << '\n';
   for (const json::Value &part : *kernel.getArray("sweeps")) {
     const json::Object &sweep = *part.getAsObject();
     line("sweep", *sweep.getString("name") + ": " +

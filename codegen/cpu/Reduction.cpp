@@ -219,10 +219,10 @@ void Reduction::store(const State &state, Value *address,
 // Lanes
 //===----------------------------------------------------------------------===//
 
-Lanes Reduction::makeLanes(const llvm::Twine &name) {
+Lanes Reduction::makeLanes(const llvm::Twine &name, int64_t count) {
   Lanes lanes;
   for (llvm::Type *part : parts)
-    lanes.push_back(ir.local(part, threads, name + ".lanes"));
+    lanes.push_back(ir.local(part, count ? count : threads, name + ".lanes"));
   return lanes;
 }
 
@@ -343,6 +343,34 @@ State Reduction::overBlock(const Lanes &lanes, Value *used) {
   llvm::SmallVector<Value *> arguments(lanes.begin(), lanes.end());
   arguments.push_back(used);
   return unpack(b.CreateCall(blockFunction(), arguments));
+}
+
+void Reduction::overGroups(const Lanes &all, Value *first, Value *lanes) {
+  auto combineInto = [&](Value *into, Value *from) {
+    storeLane(combine(loadLane(all, into), loadLane(all, from)), all, into);
+  };
+  // The offsets 16, 8, ... that are multiples of `lanes`, in each warp.
+  Value *bits =
+      b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, lanes, b.getTrue());
+  Value *width = ir.smaller(lanes, ir.i64(32)); // of the results of a warp
+  Value *steps = b.CreateSub(ir.i64(5), ir.smaller(bits, ir.i64(5)));
+  ir.loop(ir.i64(threads / 32), "warp", [&](Value *warp) {
+    Value *base = b.CreateMul(warp, ir.i64(32));
+    ir.loop(steps, "step", [&](Value *step) {
+      Value *offset = b.CreateLShr(ir.i64(16), step);
+      ir.loop(offset, "tree", [&](Value *t) {
+        Value *low = b.CreateAdd(first, b.CreateAdd(base, t));
+        combineInto(low, b.CreateAdd(low, offset));
+      });
+    });
+    ir.loop(width, "place", [&](Value *t) {
+      Value *own = b.CreateAdd(base, t);
+      Value *place = b.CreateAnd(own, b.CreateSub(lanes, ir.i64(1)));
+      ir.when(b.CreateICmpNE(own, place), [&] {
+        combineInto(b.CreateAdd(first, place), b.CreateAdd(first, own));
+      });
+    });
+  });
 }
 
 llvm::Function *Reduction::statesFunction() {

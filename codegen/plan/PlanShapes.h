@@ -36,17 +36,21 @@ public:
   /// leading dimensions are collapsed into rows. For a list of rank 1, all
   /// dimensions are collapsed, unless its extent must equal the rows or columns
   /// of a list of rank 2. `equal` has dimensions that are equal although no
-  /// kernel demands it.
+  /// kernel demands it. `given` has, for each buffer, the extents of its
+  /// members if they are known; other lists follow them.
   using EqualPair = std::pair<runtime::ExtentRef, runtime::ExtentRef>;
   static PlanShapes bind(const runtime::Plan &plan,
                          llvm::ArrayRef<Extents> shapes,
-                         llvm::ArrayRef<EqualPair> equal = {});
+                         llvm::ArrayRef<EqualPair> equal = {},
+                         llvm::ArrayRef<std::vector<Extents>> given = {});
 
   /// The extents of the members of a buffer; empty for a scalar.
   llvm::ArrayRef<Extents> of(int buffer) const { return buffers[buffer]; }
   /// The number of elements of all members, at most INT64_MAX.
   int64_t elementsOf(int buffer) const;
   int64_t tilesOf(int table) const;
+  /// The number of member descriptors.
+  int64_t membersOf(int table) const;
   /// The number of kernels, copies and fills of one step, with one iteration of
   /// each loop.
   int64_t launches() const;

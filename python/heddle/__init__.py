@@ -100,8 +100,9 @@ _SUBMODULES = ("arrays", "dtypes", "optim", "ot")
 
 # Names of rules, and the modules in the folder _rule that define them, which are imported when first used.
 _FUNCTIONS = (
-    "abs all amax amin any ceil copysign cos element erf exp exp2 expm1 floor fma fmax fmin hyper isfinite isinf isnan log "
-    "log1p log2 maximum mean minimum norm per_tensor pow rsqrt sign sin sqrt step sum tanh where"
+    "abs all amax amin any atan atan2 ceil copysign cos element erf exp exp2 expm1 floor fma fmax fmin fmod hyper isfinite "
+    "isinf isnan log log10 log1p log2 maximum mean minimum norm per_tensor pow round round_away rsqrt sign sin sqrt step "
+    "sum tan tanh trunc where"
 )
 _RULE = {name: "functions" for name in _FUNCTIONS.split()} | {"rule": "rule", "Rule": "rule", "Value": "values"}
 

@@ -91,9 +91,9 @@ examples:
 {_SHAPES}
 
 Data: inputs (gradients, costs) have a standard deviation of 1 and are new in every step; parameters one of 0.02; state
-starts with the value that the program names, or at 0. Scalars have the value of --set, else their default, else 1 (8
-for integers). The same seed gives the same data on every machine. The tool `heddle run` draws other data, and compares
-the results with a reference interpreter (--check).
+starts with the value that the program names, or at 0; weights of transport problems have a sum of 1. Scalars have the
+value of --set, else their default, else 1 (8 for integers). The same seed gives the same data on every machine. The
+tool `heddle run` draws other data, and compares the results with a reference interpreter (--check).
 
 The time per step is the device time of one replay; on the cpu target, the median time of the steps.
 

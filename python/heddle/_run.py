@@ -33,7 +33,7 @@ _ALIGNMENT = 256  # of a member, in bytes
 
 
 class _List:
-    """A list in memory of the target, and what it holds at the start: values about 0, or one value."""
+    """A list in memory of the target, and its contents at the start: values about 0, equal weights, or one value."""
 
     def __init__(self, executable: Executable, info: BufferInfo, shapes: list[Shape], origin: str) -> None:
         self.info, self.shapes = info, shapes
@@ -55,6 +55,7 @@ class _List:
             ) from None
         self.deviation: float | None = None
         self.value = 0.0
+        self.has_weights = False  # with a sum of `value` over each member
 
     def bind(self, graph: Graph) -> None:
         binding = graph.list_binding(self.info.name, self.shapes)
@@ -66,7 +67,8 @@ class _List:
         kind = dtypes.numpy_dtype(self.info.dtype)
         for shape, offset in zip(self.shapes, self.offsets):
             if self.deviation is None:
-                values = numpy.full(shape, self.value, kind)
+                share = max(1, math.prod(shape)) if self.has_weights else 1
+                values = numpy.full(shape, self.value / share, kind)
             else:
                 values = (generator.standard_normal(shape, numpy.float32) * self.deviation).astype(kind)
             self.memory.write(values, offset)
@@ -90,6 +92,8 @@ def _choose_contents(executable: Executable, lists: dict[str, _List]) -> None:
         info = entry.info
         if name in initial:
             entry.value = initial[name]
+            # Vectors that start at 1 and are only read are weights; problems of transport need equal masses.
+            entry.has_weights = entry.value == 1 and info.rank == 1 and not info.donated
         elif not info.dtype.startswith(("f", "bf")):
             entry.value = float(info.dtype == "i1" and not info.donated)
         elif info.rank == 0:

@@ -182,6 +182,11 @@ def test_few_values_are_printed(tmp_path):
     assert run("global_norm", "--shapes", shapes)["results"][0]["values"][0] > 0
 
 
+def test_default_weights_have_equal_masses():
+    results = {result["name"]: result for result in run("sinkhorn", "--steps", "1", "--set", "limit=3")["results"]}
+    assert results["u"]["not_numbers"] == results["v"]["not_numbers"] == 0
+
+
 @pytest.mark.parametrize("program, shapes", [
     ("adamw", None),
     ("clip_by_global_norm+adamw:dtype=bf16/f32", None),

@@ -12,6 +12,8 @@
 #include "OutputFile.h"
 #include "RunReport.h"
 
+#include "runtime/support/Text.h"
+
 #include "llvm/ADT/APInt.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -38,13 +40,28 @@ static const OptionSpec options[] = {
     {"--seed", "N", "seed of the input data (default: 0)"},
     {"--set", "NAME=VALUE", "set a scalar argument; repeatable",
      /*repeatable=*/true},
+    {"--data", "FILE.npz",
+     "arrays of the arguments, a file of numpy.savez; their\n"
+     "shapes take the place of --shapes"},
+    {"--fill", "NAME=KIND",
+     "contents of a list; KIND is a word below, or KIND:FACTOR;\n"
+     "repeatable",
+     /*repeatable=*/true},
     {"--check", "",
      "compare the results with the reference interpreter; exit\n"
      "with code 1 if an element is outside of its range"},
     {"--allow-unchecked", "",
-     "let --check pass results of which no element can be\n"
-     "checked: all are NaN, or may be anything"},
+     "let --check pass results that it cannot check: one number\n"
+     "throughout, or less than a tenth of the elements checked,\n"
+     "because the others are NaN or may be anything"},
     {"--json", "[FILE]", "write JSON to FILE or to standard output"}};
+
+static std::string describeContents() {
+  std::string text;
+  for (const ContentsWord &word : contentsWords())
+    text += formatv("  {0,-12} {1}\n", word.word, word.meaning);
+  return text;
+}
 
 static std::string details() {
   return R"(PROGRAM is a .mlir file, '-' for standard input, or a standard program.
@@ -53,21 +70,33 @@ Input data:
   inputs (gradients, costs)  normal, standard deviation 1; new ones in every step
   parameters                 normal, standard deviation 0.02
   state                      the initial value that the program declares, or 0
+  weights (vectors that are only read, with the initial value 1)
+                             positive, with a sum of 1 in each member; new ones in every step
   scalar arguments           --set, else the default that the program declares, else 1 (integers: 8)
 
 Each shape becomes one member of every list: flattened for lists of rank 1, with its leading dimensions
 collapsed into rows for lists of rank 2, and as one value for lists of rank 0.
 
+KIND of --fill, times FACTOR:
+)" + describeContents() +
+         R"(
+FILE.npz of --data has, for each list without an initial value, the array NAME.0, NAME.1, ... of each member (or NAME,
+if it has one member), in the list's element type; NAME also holds a scalar. The arrays are the same in every step.
+Compressed files, and files with Python objects, are refused.
+
 --check evaluates the same steps in the reference interpreter, in double precision and with the range of each element:
 the values of all evaluations whose operations are within their documented accuracy. The check passes if every element
 is in its range. In a loop whose ranges become wide, an element must also be as close to the exact one as perturbed
-evaluations are, in which every operation is off by at least one unit in the last place. A check of adamw needs 160
-bytes of host memory per parameter.
+evaluations are, in which every operation is off by at least one unit in the last place. The check fails if it compares
+next to nothing: a result of one number throughout, or one of which nine tenths are NaN or may be anything. A check of
+adamw needs 160 bytes of host memory per parameter.
 
 examples:
   heddle run adamw --shapes examples/shapes/models.json:resnet50 --check
   heddle run sgd:momentum=0.9,nesterov=true --target cpu --steps 100 --set lr=0.01
   heddle emit adamw --stage foreach > rule.mlir && heddle run rule.mlir --check
+  heddle run sinkhorn --fill C=distances --set eps=0.01 --check
+  heddle run sgd --data arrays.npz --check
 
 )" + describePrograms();
 }
@@ -118,6 +147,38 @@ static Error readScalars(const Arguments &arguments,
   return Error::success();
 }
 
+/// Reads `NAME=KIND[:FACTOR]` of --fill.
+static Error readContents(const Arguments &arguments,
+                          std::map<std::string, Contents> &contents) {
+  SmallVector<StringRef> words;
+  for (const ContentsWord &word : contentsWords())
+    words.push_back(word.word);
+  for (StringRef setting : arguments.all("--fill")) {
+    auto [name, text] = setting.split('=');
+    auto [kind, factor] = text.split(':');
+    const auto *word =
+        find_if(contentsWords(),
+                [&, kind = kind](const auto &w) { return w.word == kind; });
+    if (name.empty() || word == contentsWords().end())
+      return usageError("option '--fill' expects NAME=KIND with one of " +
+                        listed(words, "") + ", found '" + setting + "'" +
+                        suggestion(kind, words));
+    Contents chosen = word->contents;
+    if (text.contains(':')) {
+      std::optional<double> value = readNumber(factor);
+      if (!value || !std::isfinite(*value))
+        return usageError("option '--fill' expects NAME=KIND:FACTOR with a "
+                          "finite number as FACTOR, found '" +
+                          setting + "'");
+      chosen.value *= *value;
+    }
+    if (!contents.try_emplace(name.str(), chosen).second)
+      return usageError("option '--fill' names '" + name + "' twice, found '" +
+                        setting + "' after another kind: give it once");
+  }
+  return Error::success();
+}
+
 static Expected<RunRequest> readRequest(const Arguments &arguments) {
   RunRequest request;
   StringRef target = arguments.get("--target");
@@ -141,6 +202,12 @@ static Expected<RunRequest> readRequest(const Arguments &arguments) {
     return usageError("option '--dtype' expects f64, f32, f16 or bf16, found "
                       "'" +
                       dtype + "'" + suggestion(dtype, dtypes));
+  if (Error error = readContents(arguments, request.settings.contents))
+    return std::move(error);
+  request.settings.dataFile = arguments.get("--data").str();
+  if (arguments.has("--data") && arguments.has("--shapes"))
+    return usageError("options '--data' and '--shapes' cannot be combined: the "
+                      "arrays have shapes");
   Model model = builtInModel();
   if (arguments.has("--shapes")) {
     auto read = readModel(arguments.get("--shapes"));
@@ -244,12 +311,18 @@ static Expected<double> runSteps(RunSession &session, int64_t steps,
   return times[times.size() / 2];
 }
 
-static Expected<RunReport> execute(const RunRequest &request,
-                                   Progress &progress) {
+static Expected<RunReport> execute(RunRequest &request, Progress &progress) {
   RunReport report;
   auto session = RunSession::create(request.settings, progress);
   if (!session)
     return session.takeError();
+  if (!request.settings.dataFile.empty()) {
+    Model model = {request.settings.dataFile, (*session)->getSettings().shapes,
+                   ""};
+    request.model = model.name;
+    request.elements = model.elements();
+    request.settings.shapes = std::move(model.shapes);
+  }
   report.arch = (*session)->arch();
   report.compileSeconds = (*session)->getCompileSeconds();
   // The traffic does not depend on the GPU, but the floor does.

@@ -271,7 +271,10 @@ static void compare(const Allowance &allowance, size_t member, size_t position,
                     double found, ResultCheck &check) {
   double exact = allowance.exactly(position);
   auto [low, high] = allowance.range(position);
-  ++check.elements;
+  if (check.elements++ == 0)
+    check.firstExact = exact;
+  check.varies |= exact != check.firstExact &&
+                  !(std::isnan(exact) && std::isnan(check.firstExact));
   if (std::isnan(found) && std::isnan(exact)) {
     ++check.notNumbers;
     return;
@@ -358,6 +361,8 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
     ResultCheck &check = checks.emplace_back();
     check.name = plan.results[index].name;
     check.unit = unitInLastPlace(plan.buffers[buffer].dtype);
+    check.isOfTensors = plan.buffers[buffer].kind == BufferKind::List &&
+                        plan.buffers[buffer].rank > 0;
     progress.show("comparing '" + check.name + "' ...");
     size_t members = plan.buffers[buffer].kind == BufferKind::Scalar
                          ? 1

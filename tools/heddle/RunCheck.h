@@ -44,13 +44,25 @@ struct ResultCheck {
   CheckedElement wrong;
   /// Elements that may be anything, and those that are NaN as expected.
   int64_t unknown = 0, notNumbers = 0;
+  /// Whether the elements belong to vectors or matrices. (The scalars of all
+  /// members are often one number: a step counter, a flag.)
+  bool isOfTensors = false;
+  /// The first element, and whether the exact value of another one differs.
+  double firstExact = 0;
+  bool varies = false;
 
   /// The RMS error, in units in the last place of the RMS value (of integers,
   /// itself).
   double rmsError() const;
-  /// Whether at least one element could have been found wrong.
+  /// The number of elements that could have been found wrong.
+  int64_t checked() const { return elements - unknown - notNumbers; }
+  /// Whether vectors or matrices have one number throughout. Most errors, such
+  /// as a wrong index, do not change it.
+  bool isConstant() const { return isOfTensors && elements > 1 && !varies; }
+  /// Whether the comparison says anything: the result is not constant, and at
+  /// least a tenth of the elements could have been found wrong.
   bool isChecked() const {
-    return elements == 0 || unknown + notNumbers < elements;
+    return elements == 0 || (!isConstant() && checked() * 10 >= elements);
   }
   bool holds(bool allowUnchecked = false) const {
     return outside == 0 && (isChecked() || allowUnchecked);

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A hash of (seed, list, element) yields four 16-bit numbers. Their sum is
-// close to normally distributed and needs no logarithm.
+// A hash of (seed, list, element) yields 64 bits. The sum of four 16-bit
+// numbers is close to normally distributed and needs no logarithm.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,21 +26,150 @@ static uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-void makeElements(const Contents &contents, uint64_t seed, uint64_t list,
-                  int64_t first, int64_t count, double *to) {
-  if (contents.kind == Contents::constant)
-    return void(std::fill(to, to + count, contents.value));
-  uint64_t key = mix(seed + 0x9e3779b97f4a7c15ull) ^ mix(list + 1);
+//===----------------------------------------------------------------------===//
+// Random numbers
+//===----------------------------------------------------------------------===//
+
+static constexpr uint64_t kGolden = 0x9e3779b97f4a7c15ull;
+
+static uint64_t bitsAt(uint64_t key, int64_t position) {
+  return mix(key + static_cast<uint64_t>(position) * kGolden);
+}
+
+static double normalAt(uint64_t key, int64_t position) {
+  uint64_t bits = bitsAt(key, position);
+  int64_t sum = static_cast<int64_t>((bits & 0xffff) + (bits >> 16 & 0xffff) +
+                                     (bits >> 32 & 0xffff) + (bits >> 48));
   // The sum of four uniform integers in [0, 65535] has mean 2 * 65535 and
   // variance (2^32 - 1) / 3.
-  double scale = contents.value / std::sqrt((4294967296.0 - 1) / 3);
-  for (int64_t k = 0; k < count; ++k) {
-    uint64_t bits =
-        mix(key + static_cast<uint64_t>(first + k) * 0x9e3779b97f4a7c15ull);
-    int64_t sum = static_cast<int64_t>((bits & 0xffff) + (bits >> 16 & 0xffff) +
-                                       (bits >> 32 & 0xffff) + (bits >> 48));
-    to[k] = static_cast<double>(sum - 2 * 65535) * scale;
+  static const double deviation = std::sqrt((4294967296.0 - 1) / 3);
+  return static_cast<double>(sum - 2 * 65535) / deviation;
+}
+
+/// Strictly between 0 and 1.
+static double uniformAt(uint64_t key, int64_t position) {
+  return (static_cast<double>(bitsAt(key, position) >> 12) + 0.5) * 0x1p-52;
+}
+
+//===----------------------------------------------------------------------===//
+// Kinds of contents
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The numbers of one member. All functions take the position of an element in
+/// the member.
+struct Member {
+  Member(uint64_t key, const MemberPlace &place)
+      : key(key), begin(place.begin),
+        columns(place.extents.empty() ? 1 : place.extents.back()) {
+    for (int64_t extent : place.extents)
+      count *= extent;
+    // Kinds that draw several numbers for an element, or fewer than one, have
+    // a key for the member.
+    own = mix(key ^ mix(begin + kGolden));
   }
+
+  double normal(int64_t k) const { return normalAt(key, begin + k); }
+  double uniform(int64_t k) const { return uniformAt(key, begin + k); }
+
+  /// Two neighbours have the sum of two means.
+  double weight(int64_t k) const {
+    double mean = 1 / static_cast<double>(count);
+    int64_t pair = k / 2;
+    if (2 * pair + 1 >= count)
+      return mean;
+    double excess = uniformAt(own, pair) - 0.5;
+    return mean * (k % 2 ? 1 - excess : 1 + excess);
+  }
+
+  /// A diagonal matrix and a symmetric one, whose norm is about 0.6.
+  double spd(int64_t k) const {
+    int64_t i = k / columns, j = k % columns;
+    if (i == j)
+      return 1.5 + 8.5 * uniformAt(own, k);
+    double drawn = uniformAt(own, std::min(i, j) * columns + std::max(i, j));
+    return (drawn - 0.5) / std::sqrt(static_cast<double>(columns));
+  }
+
+  double distance(int64_t k) const {
+    int64_t i = k / columns, j = k % columns;
+    double sum = 0;
+    for (int axis = 0; axis < 2; ++axis) {
+      double gap =
+          uniformAt(own, 4 * i + axis) - uniformAt(own, 4 * j + axis + 2);
+      sum += gap * gap;
+    }
+    return sum;
+  }
+
+  uint64_t key, own;
+  int64_t begin, columns, count = 1;
+};
+} // namespace
+
+void makeElements(const Contents &contents, uint64_t seed,
+                  const MemberPlace &place, int64_t first, int64_t count,
+                  double *to) {
+  uint64_t key = mix(seed + kGolden) ^ mix(place.list + 1);
+  Member member(key, place);
+  auto fill = [&](auto element) {
+    for (int64_t k = 0; k < count; ++k)
+      to[k] = element(first + k);
+  };
+  double factor = contents.value;
+  switch (contents.kind) {
+  case Contents::constant:
+    return fill([&](int64_t) { return factor; });
+  case Contents::normal:
+    return fill([&](int64_t k) { return factor * member.normal(k); });
+  case Contents::uniform:
+    return fill([&](int64_t k) { return factor * member.uniform(k); });
+  case Contents::weights:
+    return fill([&](int64_t k) { return factor * member.weight(k); });
+  case Contents::logWeights:
+    return fill([&](int64_t k) { return std::log(factor * member.weight(k)); });
+  case Contents::spd:
+    return fill([&](int64_t k) { return factor * member.spd(k); });
+  case Contents::distances:
+    return fill([&](int64_t k) { return factor * member.distance(k); });
+  }
+}
+
+llvm::ArrayRef<ContentsWord> contentsWords() {
+  static const ContentsWord words[] = {
+      {"normal", {Contents::normal, 1}, "standard deviation 1"},
+      {"uniform",
+       {Contents::uniform, 1},
+       "between 0 and 1, such as points of the unit cube"},
+      {"weights",
+       {Contents::weights, 1},
+       "positive, with a sum of 1 in each member"},
+      {"log_weights", {Contents::logWeights, 1}, "the logarithms of weights"},
+      {"spd",
+       {Contents::spd, 1},
+       "symmetric positive definite, eigenvalues of about 1 to 10"},
+      {"distances",
+       {Contents::distances, 1},
+       "squared distances of random points in the unit square"},
+      {"constant", {Contents::constant, 1}, "1"}};
+  return words;
+}
+
+std::string misfit(const Contents &contents, int rank,
+                   llvm::ArrayRef<int64_t> extents) {
+  bool isSquare = contents.kind == Contents::spd;
+  if (!isSquare && contents.kind != Contents::distances)
+    return "";
+  if (rank != 2)
+    return "expected a list of matrices, found one of rank " +
+           std::to_string(rank);
+  int64_t rows = 1, columns = extents.empty() ? 1 : extents.back();
+  for (int64_t extent : extents.drop_back(!extents.empty()))
+    rows *= extent;
+  if (isSquare && rows != columns)
+    return "expected a square matrix, found " + std::to_string(rows) + " x " +
+           std::to_string(columns);
+  return "";
 }
 
 //===----------------------------------------------------------------------===//

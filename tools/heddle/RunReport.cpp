@@ -96,6 +96,8 @@ json::Value toJSON(const RunRequest &request, const RunReport &report) {
       checks.push_back(
           json::Object{{"name", check.name},
                        {"elements", check.elements},
+                       {"checked", check.checked()},
+                       {"constant", check.isConstant()},
                        {"holds", check.holds(request.allowUnchecked)},
                        {"rms_error_ulp", finite(check.rmsError())},
                        {"largest_share", finite(check.largestShare)},
@@ -142,18 +144,31 @@ static void printNotes(const ResultCheck &check) {
   if (check.unknown)
     outs() << formatv("'{0}': {1} may be anything, because rounding decides\n",
                       check.name, someOf(check.unknown, check.elements));
-  if (!check.isChecked())
-    outs() << formatv("'{0}': no element could be checked (--allow-unchecked "
-                      "accepts this)\n",
-                      check.name);
+  if (check.isConstant() && !std::isnan(check.firstExact))
+    outs() << formatv("'{0}': all {1} elements are {2}, so the check says "
+                      "little (--allow-unchecked accepts this)\n",
+                      check.name, grouped(check.elements),
+                      number(check.firstExact));
+  else if (!check.isChecked())
+    outs() << formatv("'{0}': {1} could be checked (--allow-unchecked accepts "
+                      "this)\n",
+                      check.name,
+                      check.checked() == 0
+                          ? "no element"
+                          : "only " + someOf(check.checked(), check.elements));
 }
 
 static void printChecks(const RunRequest &request, const RunReport &report) {
-  outs() << "\nerrors against the reference interpreter\n";
-  Table table({"result", "RMS error", "largest share of a range", "check"});
+  outs() << formatv("\nerrors against the reference interpreter, after {0} "
+                    "step{1}\n",
+                    request.steps, request.steps == 1 ? "" : "s");
+  Table table({"result", "checked elements", "RMS error",
+               "largest share of a range", "check"});
   for (const ResultCheck &check : report.checks)
     table.add(
-        {check.name, shortNumber(check.rmsError()) + " ulp",
+        {check.name,
+         grouped(check.checked()) + " of " + grouped(check.elements),
+         shortNumber(check.rmsError()) + " ulp",
          shortNumber(check.largestShare),
          check.holds(request.allowUnchecked)
              ? paint(Colour::green, "passed")

@@ -55,11 +55,109 @@ Error RunSession::decideShapes(const heddle_reference *reference) {
       equal.emplace_back(first.try_emplace(extent, here).first->second, here);
     }
   }
-  shapes.emplace(PlanShapes::bind(plan, settings.shapes, equal));
+  std::vector<std::vector<Extents>> given(plan.buffers.size());
+  for (auto [number, buffer] : enumerate(plan.buffers))
+    if (isGiven(number))
+      given[number] = data->extentsOf(number, buffer.rank);
+  shapes.emplace(PlanShapes::bind(plan, settings.shapes, equal, given));
+  return checkShapes();
+}
+
+/// Compares the extents of the user's arrays with those that the program binds
+/// to one axis.
+Error RunSession::checkShapes() {
+  auto text = [](ArrayRef<int64_t> extents) {
+    return join(map_range(extents, [](int64_t e) { return std::to_string(e); }),
+                " x ");
+  };
+  for (auto [number, buffer] : enumerate(plan.buffers)) {
+    if (!isGiven(number))
+      continue;
+    auto found = data->extentsOf(number, buffer.rank);
+    for (auto [member, expected] : enumerate(shapes->of(number)))
+      if (found[member] != expected)
+        return makeError(
+            StatusCode::BadInput,
+            "data file '{0}', list '{1}', member {2}: expected {3} elements, "
+            "as "
+            "the program and the arrays of the other lists demand, found {4}",
+            settings.dataFile, buffer.name, member, text(expected),
+            text(found[member]));
+  }
   return Error::success();
 }
 
 static bool isFloat(DType dtype) { return dtype <= DType::BF16; }
+
+/// Reads the user's arrays, from which shapes and scalars follow.
+Error RunSession::readData() {
+  if (settings.dataFile.empty())
+    return Error::success();
+  auto read = DataFile::read(settings.dataFile, plan);
+  if (!read)
+    return read.takeError();
+  data = std::move(*read);
+  settings.shapes = data->getShapes();
+  settings.origin = settings.dataFile;
+  for (const auto &[name, value] : data->getScalars())
+    if (!settings.scalars.emplace(name, value).second)
+      return usageError("scalar '" + Twine(name) +
+                        "' is set by '--set' and by "
+                        "the data file '" +
+                        settings.dataFile + "': give it once");
+  return Error::success();
+}
+
+/// The default contents of a list that is no state.
+static Contents defaultContents(const PlanBuffer &buffer,
+                                std::optional<double> initial) {
+  if (!isFloat(buffer.dtype))
+    return {Contents::constant,
+            buffer.dtype == DType::I1 && !buffer.donated ? 1.0 : 0.0};
+  // Vectors that start at 1 and are only read are weights. So are logarithms,
+  // which start at 0; potentials and other vectors may, too.
+  bool isRead = !buffer.donated && buffer.rank == 1;
+  if (isRead && initial == 1.0)
+    return {Contents::weights, 1};
+  if (isRead && initial == 0.0 && StringRef(buffer.name).starts_with("log_"))
+    return {Contents::logWeights, 1};
+  if (initial)
+    return {Contents::constant, *initial};
+  if (buffer.rank == 0)
+    return {Contents::constant, buffer.donated ? 0.0 : 1.0};
+  return {Contents::normal, buffer.donated ? 0.02 : 1.0};
+}
+
+/// Whether each list of --fill exists, can hold its contents, and has no array.
+Error RunSession::checkContents() {
+  SmallVector<StringRef> names;
+  for (const PlanBuffer &buffer : plan.buffers)
+    if (isListArgument(buffer))
+      names.push_back(buffer.name);
+  for (const auto &[name, contents] : settings.contents) {
+    auto at = find_if(plan.buffers, [&](const PlanBuffer &buffer) {
+      return isListArgument(buffer) && buffer.name == name;
+    });
+    if (at == plan.buffers.end())
+      return usageError("option '--fill': the program has no list argument '" +
+                        Twine(name) + "'" + suggestion(name, names) +
+                        "\nList arguments: " + join(names, ", ") + ".");
+    int number = at - plan.buffers.begin();
+    if (isGiven(number))
+      return usageError("list '" + Twine(name) + "' is in the data file '" +
+                        settings.dataFile + "' and in '--fill': give it once");
+    if (!isFloat(at->dtype) && contents.isRandom())
+      return usageError("option '--fill': expected a list of floating-point "
+                        "numbers, found '" +
+                        Twine(name) + "' of " + dtypeName(at->dtype));
+    for (auto [member, extents] : enumerate(shapes->of(number)))
+      if (std::string reason = misfit(contents, at->rank, extents);
+          !reason.empty())
+        return usageError("option '--fill', list '" + Twine(name) +
+                          "', member " + Twine(member) + ": " + reason);
+  }
+  return Error::success();
+}
 
 Error RunSession::decideContents(const heddle_reference *reference) {
   std::vector<std::optional<double>> initial(plan.buffers.size());
@@ -81,21 +179,24 @@ Error RunSession::decideContents(const heddle_reference *reference) {
   // and the others start at zero.
   bool parametersSeen = false;
   for (auto [number, buffer] : enumerate(plan.buffers)) {
-    Contents &contents = lists[number].contents;
     if (!isListArgument(buffer))
       continue;
-    if (initial[number])
-      contents = {Contents::constant, *initial[number]};
-    else if (!isFloat(buffer.dtype))
-      contents = {Contents::constant,
-                  buffer.dtype == DType::I1 && !buffer.donated ? 1.0 : 0.0};
-    else if (buffer.rank == 0)
-      contents = {Contents::constant, buffer.donated ? 0.0 : 1.0};
-    else if (!buffer.donated)
-      contents = {Contents::normal, 1.0};
-    else if (someGiven || !parametersSeen)
-      contents = {Contents::normal, 0.02};
+    Contents &contents = lists[number].contents;
+    contents = defaultContents(buffer, initial[number]);
+    bool isState = buffer.donated && !someGiven && parametersSeen;
+    if (isState && contents.isRandom())
+      contents = {};
     parametersSeen |= buffer.donated && buffer.rank > 0;
+    auto chosen = settings.contents.find(buffer.name);
+    if (chosen != settings.contents.end())
+      contents = chosen->second;
+    else if (data && !isGiven(number) && !initial[number])
+      return makeError(
+          StatusCode::BadInput,
+          "data file '{0}': expected arrays for list '{1}', which has no "
+          "initial value, found none: add '{1}.0' and so on, or choose numbers "
+          "with --fill {1}=normal",
+          settings.dataFile, buffer.name);
   }
   return Error::success();
 }
@@ -164,6 +265,16 @@ Error RunSession::allocate(int number) {
                      : graph->bindResult(buffer.name, dtype, members));
 }
 
+void RunSession::elementsOf(int buffer, size_t member, int64_t begin,
+                            int64_t step, int64_t first, int64_t count,
+                            double *to) const {
+  if (isGiven(buffer))
+    return data->load(buffer, member, first, count, to);
+  MemberPlace place = {static_cast<uint64_t>(buffer), begin,
+                       shapes->of(buffer)[member]};
+  makeElements(lists[buffer].contents, seedOf(step), place, first, count, to);
+}
+
 Error RunSession::fill(int number, int64_t step) {
   const PlanBuffer &buffer = plan.buffers[number];
   List &list = lists[number];
@@ -171,12 +282,12 @@ Error RunSession::fill(int number, int64_t step) {
   unsigned size = dtypeSize(buffer.dtype);
   std::vector<char> stored(kPiece * size);
   int64_t position = 0;
-  for (auto [extents, offset] : zip(shapes->of(number), list.offsets)) {
+  for (auto [member, extents] : enumerate(shapes->of(number))) {
+    size_t offset = list.offsets[member];
     int64_t count = elementCount(extents);
     for (int64_t done = 0; done < count; done += kPiece) {
       int64_t now = std::min(kPiece, count - done);
-      makeElements(list.contents, seedOf(step), number, position + done, now,
-                   elements.data());
+      elementsOf(number, member, position, step, done, now, elements.data());
       storeElements(buffer.dtype, elements.data(), now, stored.data());
       if (Error error = toError(list.memory->write(offset + done * size,
                                                    stored.data(), now * size)))
@@ -223,6 +334,8 @@ Expected<std::unique_ptr<RunSession>> RunSession::create(Settings settings,
   session->settings = std::move(settings);
   if (Error error = session->compile(progress))
     return std::move(error);
+  if (Error error = session->readData())
+    return std::move(error);
   auto reference = makeReference(session->settings.program);
   if (!reference)
     return reference.takeError();
@@ -232,6 +345,8 @@ Expected<std::unique_ptr<RunSession>> RunSession::create(Settings settings,
   if (Error error = session->bindScalars())
     return std::move(error);
   if (Error error = session->decideContents(reference->get()))
+    return std::move(error);
+  if (Error error = session->checkContents())
     return std::move(error);
   for (auto [number, buffer] : enumerate(session->plan.buffers)) {
     if (buffer.kind != BufferKind::List || buffer.role == BufferRole::Temporary)
@@ -283,8 +398,8 @@ Error RunSession::fill(heddle_reference *reference, int64_t step) const {
     int64_t position = 0;
     for (auto [member, shape] : enumerate(shapes->of(number))) {
       int64_t count = elementCount(shape);
-      makeElements(
-          lists[number].contents, seedOf(step), number, position, count,
+      elementsOf(
+          number, member, position, step, 0, count,
           heddle_reference_member(reference, buffer.name.c_str(), member));
       position += count;
     }

@@ -4,8 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A compiled program whose arguments and results are bound to memory of the
-// session; the arguments are filled from a seed. The initial contents of a list
-// depend on its position in the program, not on the program's name.
+// session; the arguments are filled from a seed, or from arrays of the user.
+// The initial contents of a list depend on its position and attributes, not on
+// the program's name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 #include "RunData.h"
 #include "ShapesFile.h"
 #include "Support.h"
+#include "data/DataFile.h"
 
 #include "codegen/compiler/heddle_reference.h"
 
@@ -41,6 +43,8 @@ public:
     std::string origin; ///< the place of the shapes, for messages
     uint64_t seed = 0;
     std::map<std::string, double> scalars; ///< set by the user
+    std::string dataFile;                  ///< arrays of the user; empty: none
+    std::map<std::string, Contents> contents; ///< of lists, set by the user
   };
 
   /// Compiles, allocates, fills and binds.
@@ -49,6 +53,8 @@ public:
 
   const runtime::Plan &getPlan() const { return plan; }
   const PlanShapes &getShapes() const { return *shapes; }
+  /// With the shapes of the user's arrays.
+  const Settings &getSettings() const { return settings; }
   heddle::Graph &getGraph() { return *graph; }
   bool onCpu() const { return executable->arch() == "cpu"; }
   std::string arch() const { return executable->arch(); }
@@ -79,16 +85,25 @@ private:
   };
 
   llvm::Error compile(Progress &progress);
+  llvm::Error readData();
   llvm::Error decideShapes(const heddle_reference *reference);
+  llvm::Error checkShapes();
+  llvm::Error checkContents();
   llvm::Error decideContents(const heddle_reference *reference);
   llvm::Error allocate(int buffer);
   llvm::Error fill(int buffer, int64_t step);
   llvm::Error setMembers(heddle_reference *reference, int buffer) const;
   /// Whether a list has other contents in every step.
   bool isInput(int buffer) const {
-    return !plan.buffers[buffer].donated &&
-           lists[buffer].contents.kind == Contents::normal;
+    return !plan.buffers[buffer].donated && !isGiven(buffer) &&
+           lists[buffer].contents.isRandom();
   }
+  /// Whether the user's arrays have the list.
+  bool isGiven(int buffer) const { return data && data->has(buffer); }
+  /// Elements `first` to `first + count` of a member in step `step`. `begin` is
+  /// the position of its first element in the list.
+  void elementsOf(int buffer, size_t member, int64_t begin, int64_t step,
+                  int64_t first, int64_t count, double *to) const;
   uint64_t seedOf(int64_t step) const {
     return settings.seed + static_cast<uint64_t>(step) * 0xd1342543de82ef95;
   }
@@ -96,6 +111,7 @@ private:
 
   Settings settings;
   runtime::Plan plan;
+  std::optional<DataFile> data;
   std::optional<PlanShapes> shapes;
   std::optional<heddle::Executable> executable;
   std::vector<List> lists; ///< by buffer

@@ -22,6 +22,22 @@ std::string Generator::declare(Body &body, const std::string &text) {
   return name;
 }
 
+/// An extent or a position in the domain of `operands`; "" without elements.
+std::string Generator::drawPosition(const std::vector<Value> &operands) {
+  auto has = [&](Kind kind) {
+    return llvm::any_of(operands,
+                        [&](const Value &value) { return value.kind == kind; });
+  };
+  bool isMatrix = has(Kind::matrix) || (has(Kind::row) && has(Kind::column));
+  if (!isMatrix && !has(Kind::row) && !has(Kind::column) && !has(Kind::vector))
+    return "";
+  std::vector<std::string> axes = {"i", "member"};
+  if (isMatrix)
+    axes.push_back("j");
+  return oneOf<std::string>({"foreach.extent ", "foreach.index "}) +
+         oneOf(axes) + " : i64";
+}
+
 Generator::Body Generator::drawBody(const std::vector<Value> &operands,
                                     const std::string &type,
                                     unsigned operations) {
@@ -48,6 +64,13 @@ Generator::Body Generator::drawBody(const std::vector<Value> &operands,
   // The number of the iteration.
   if (loops > 0 && !isInteger(type) && chance(4))
     integers.emplace_back(declare(result, "foreach.iteration : i32"), "i32");
+  if (operations > 0 && chance(4)) {
+    std::string position = drawPosition(operands);
+    if (!position.empty() && type == "i64")
+      result.values.push_back(declare(result, position));
+    else if (!position.empty() && !isInteger(type))
+      integers.emplace_back(declare(result, position), "i64");
+  }
   for (auto &[name, dtype] : integers)
     result.values.push_back(declare(
         result, std::string(dtype == "i1" ? "arith.uitofp " : "arith.sitofp ") +
@@ -73,8 +96,14 @@ std::string Generator::bounded(Body &body, const std::string &value) {
 }
 
 void Generator::drawIntegerOperation(Body &body) {
-  std::string operation = oneOf<std::string>(
-      {"addi", "subi", "muli", "maxsi", "minsi", "andi", "xori"});
+  std::vector<std::string> operations = {"addi",  "subi",  "muli",  "maxsi",
+                                         "minsi", "andi",  "xori",  "divsi",
+                                         "remsi", "shrsi", "maxui", "minui"};
+  // The interpreter stores integers as doubles, which hold no large ones.
+  if (body.type != "i64")
+    for (const char *operation : {"divui", "remui", "shli", "shrui"})
+      operations.push_back(operation);
+  std::string operation = oneOf(operations);
   std::string a = oneOf(body.values), b = oneOf(body.values);
   body.values.push_back(declare(body, "arith." + operation + " " + a + ", " +
                                           b + " : " + body.type));
@@ -158,7 +187,9 @@ void Generator::drawOperation(Body &body) {
     return drawPower(body, a);
   case 11:
     return add(
-        oneOf<std::string>({"arith.negf ", "math.floor ", "math.absf "}) + a);
+        oneOf<std::string>({"arith.negf ", "math.floor ", "math.absf ",
+                            "math.trunc ", "math.round ", "math.roundeven "}) +
+        a);
   case 12: {
     std::string bound = declare(body, "math.tanh " + a + type);
     return add("math.exp " + bound);
@@ -170,7 +201,10 @@ void Generator::drawOperation(Body &body) {
   case 14:
     return add("math.erf " + a);
   case 15:
-    return add(oneOf<std::string>({"math.sin ", "math.cos "}) +
+    if (chance(4))
+      return add("math.atan2 " + a + ", " + b);
+    return add(oneOf<std::string>(
+                   {"math.sin ", "math.cos ", "math.tan ", "math.atan "}) +
                bounded(body, a));
   default:
     return add("math.tanh " + a);

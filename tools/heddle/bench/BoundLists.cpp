@@ -29,7 +29,7 @@ static Error fillRandom(Device &device, char *to, size_t bytes, DType dtype,
                         uint64_t list, double deviation) {
   std::vector<double> values(kPattern);
   std::vector<char> stored(kPattern * dtypeSize(dtype));
-  cli::makeElements({cli::Contents::normal, deviation}, 0, list, 0, kPattern,
+  cli::makeElements({cli::Contents::normal, deviation}, 0, {list}, 0, kPattern,
                     values.data());
   cli::storeElements(dtype, values.data(), kPattern, stored.data());
   for (size_t done = 0; done < bytes; done = std::max(2 * done, stored.size()))

@@ -63,7 +63,8 @@ Expected<std::unique_ptr<Lists>> Lists::create(Device &device,
   std::vector<char> stored(2 * piece);
   for (int list : {0, 1}) {
     cli::makeElements({cli::Contents::normal, list == 0 ? 0.02 : deviation}, 0,
-                      list, 0, kPattern, values.data());
+                      {static_cast<uint64_t>(list)}, 0, kPattern,
+                      values.data());
     cli::storeElements(types.param, values.data(), kPattern,
                        stored.data() + list * piece);
   }
