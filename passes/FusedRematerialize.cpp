@@ -61,6 +61,9 @@ private:
   bool remarks;
   Pass::Statistic &numRecomputed, &numStored;
   RecomputeFacts facts;
+  /// Operands of the visited sweep whose new values would be copied if no
+  /// result moved.
+  SmallVector<Value> copied;
   /// The domains of the sweeps, by their bodies.
   llvm::DenseMap<Block *, Shape> shapes;
   bool changed = false;
@@ -202,9 +205,10 @@ void Rematerialization::recompute(RecomputeGraph &graph, SweepOp reader) {
 std::unique_ptr<RecomputeGraph> Rematerialization::cheapest(SweepOp reader) {
   auto best =
       std::make_unique<RecomputeGraph>(facts, reader, ArrayRef<OpResult>());
-  if (best->roots.empty())
+  if (best->roots.empty() && best->movable.empty())
     return nullptr;
   auto least = best->cut();
+  copied = best->copied;
   llvm::SmallSetVector<OpResult, 4> moved;
   const RecomputeGraph *last = best.get();
   std::unique_ptr<RecomputeGraph> next;
@@ -233,7 +237,7 @@ void Rematerialization::visit(SweepOp reader) {
   numStored += graph->roots.size() - recomputed;
   if (remarks)
     explain(*graph, reader);
-  if (recomputed > 0)
+  if (recomputed + graph->movedRoots.size() > 0)
     recompute(*graph, reader);
 }
 
@@ -329,8 +333,20 @@ void Rematerialization::explain(RecomputeGraph &graph, SweepOp reader) {
           << " and not computed again: " << reasonToRead(graph, root);
     }
   }
-  if (names.empty())
+  SmallVector<std::string> moved;
+  for (int root : graph.movedRoots)
+    moved.push_back(quoted(graph.nodes[root].stored));
+  if (names.empty() && moved.empty())
     return;
+  SmallVector<std::string> kept;
+  for (Value operand : copied)
+    if (!llvm::is_contained(graph.copied, operand)) {
+      Node node;
+      node.stored = operand;
+      node.level = Level::element;
+      add(fewer, node, 1, 1);
+      kept.push_back(quoted(operand));
+    }
   for (auto [number, node] : llvm::enumerate(graph.nodes))
     if (node.isLoaded && node.load > 0 &&
         !llvm::is_contained(graph.roots, number))
@@ -343,17 +359,21 @@ void Rematerialization::explain(RecomputeGraph &graph, SweepOp reader) {
         traffic.read = traffic.written = 0;
       }
   auto remark = mlir::emitRemark(loc);
-  remark << llvm::join(names, ", ") << (names.size() == 1 ? " is" : " are")
-         << " computed again in " << nameForRemarks(reader) << ": saves "
-         << describe(fewer, program) << (weigh(fewer) == 0 ? " by itself" : "");
+  auto list = [](ArrayRef<std::string> all, StringRef one, StringRef several) {
+    return llvm::join(all, ", ") + (all.size() == 1 ? one : several).str();
+  };
+  if (!names.empty())
+    remark << list(names, " is", " are") << " computed again in "
+           << nameForRemarks(reader);
+  else
+    remark << list(moved, " moves", " move") << " to " << nameForRemarks(reader)
+           << ", which reads " << llvm::join(kept, ", ");
+  remark << ": saves " << describe(fewer, program)
+         << (weigh(fewer) == 0 ? " by itself" : "");
   if (weigh(more) > 0)
     remark << ", and moves " << describe(more, program) << " instead";
-  names.clear();
-  for (int root : graph.movedRoots)
-    names.push_back(quoted(graph.nodes[root].stored));
-  if (!names.empty())
-    remark << "; " << llvm::join(names, ", ")
-           << (names.size() == 1 ? " moves there" : " move there");
+  if (!names.empty() && !moved.empty())
+    remark << "; " << list(moved, " moves", " move") << " there";
 }
 
 namespace {

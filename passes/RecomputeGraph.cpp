@@ -164,6 +164,7 @@ RecomputeGraph::RecomputeGraph(RecomputeFacts &facts, SweepOp reader,
     if (!argument.use_empty())
       bound.insert({operand, index});
   addRoots();
+  addCopied();
   for (OpResult result : moved)
     movedRoots.push_back(nodeOfOperand(result, rank == 2 ? kIJ : kI));
   expand();
@@ -214,13 +215,14 @@ static bool holds(Value result, Value value, Level level) {
 /// of this level at `index`.
 std::optional<IndexMap> RecomputeGraph::mapOf(SweepOp sweep, Level level,
                                               int32_t index) {
-  if (index < kI || index > kIJ)
+  if (level == Level::element && index == kIJ)
+    return IndexMap();
+  // A value of rows or columns may be stored as a list of elements.
+  if (index != kI && index != kJ)
     return std::nullopt;
   if (sweep.getDomainRank(0) == 1)
     return IndexMap{index, 0};
   switch (level) {
-  case Level::element:
-    return IndexMap();
   case Level::row:
     return IndexMap{index, 0};
   case Level::column:
@@ -335,24 +337,53 @@ int RecomputeGraph::nodeOfArgument(BlockArgument argument, SweepOp sweep,
 // Costs
 //===----------------------------------------------------------------------===//
 
+/// The result of an operation before the reader that replaces `operand`; null
+/// if there is none.
+OpResult RecomputeGraph::writerBefore(Value operand) {
+  auto by = dyn_cast_or_null<OpResult>(facts.replacementOf(operand));
+  if (!by || by.getOwner()->getBlock() != reader->getBlock() ||
+      moved.contains(by) || !by.getOwner()->isBeforeInBlock(reader))
+    return {};
+  return by;
+}
+
+void RecomputeGraph::addMovable(OpResult result) {
+  if (mayMove(result) && !llvm::is_contained(movable, result))
+    movable.push_back(result);
+}
+
 /// Whether the reader would find a new value in the buffer of `operand`.
 bool RecomputeGraph::isOverwritten(Value operand) {
-  if (bound.contains({operand, rank == 2 ? kIJ : kI}))
-    return false;
   if (facts.isLoopInit(operand))
     return true;
-  auto by = dyn_cast_or_null<OpResult>(facts.replacementOf(operand));
-  if (!by || by.getOwner()->getBlock() != reader->getBlock())
+  OpResult by = writerBefore(operand);
+  if (!by)
     return false;
-  Operation *writer = by.getOwner();
-  if (moved.contains(by) || writer == reader)
-    // Rows that a sweep visits more than once are not replaced in place.
-    return rank == 2 && readerVisitsRows;
-  if (!writer->isBeforeInBlock(reader))
-    return false;
-  if (mayMove(by) && !llvm::is_contained(movable, by))
-    movable.push_back(by);
+  addMovable(by);
   return true;
+}
+
+/// Finds the operands of the reader that an earlier sweep replaces. A reader
+/// that needs nothing of this sweep is not one of them, because it can run
+/// before.
+void RecomputeGraph::addCopied() {
+  for (auto [operand, index, argument] :
+       llvm::zip_equal(reader.getSegmentInputs(0), reader.getSegmentIndices(0),
+                       reader.getSegmentBlock(0).getArguments())) {
+    OpResult by = writerBefore(operand);
+    if (argument.use_empty() || !by || index != (rank == 2 ? kIJ : kI))
+      continue;
+    Operation *writer = by.getOwner();
+    bool depends = llvm::any_of(reader->getOperands(), [&](Value value) {
+      Operation *source = value.getDefiningOp();
+      return source && source->getBlock() == writer->getBlock() &&
+             !source->isBeforeInBlock(writer);
+    });
+    if (!depends || llvm::is_contained(copied, operand))
+      continue;
+    copied.push_back(operand);
+    addMovable(by);
+  }
 }
 
 /// Whether the reader may compute and store the element value `result` of an
@@ -528,6 +559,9 @@ std::optional<int64_t> RecomputeGraph::cut() {
   }
   if (weight >= kNever)
     return std::nullopt;
+  for (Value operand : copied)
+    weight += 2 * bytesOf(storageType(operand.getType())) *
+              weightOf(Level::element, rank) * kByte;
   return weight;
 }
 

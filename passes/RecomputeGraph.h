@@ -100,7 +100,8 @@ public:
   RecomputeGraph(RecomputeFacts &facts, SweepOp reader,
                  llvm::ArrayRef<mlir::OpResult> moved);
 
-  /// Finds the cheapest way. Returns its weight; nothing if there is none.
+  /// Finds the cheapest way. Returns its weight, with the copies of arguments;
+  /// nothing if there is none.
   std::optional<int64_t> cut();
 
   /// Whether no other operation reads the list of the node.
@@ -112,6 +113,9 @@ public:
   /// Results that would have to move so that the reader could load the argument
   /// that they replace.
   llvm::SmallVector<mlir::OpResult> movable;
+  /// Operands of the reader that an earlier sweep would replace in place if the
+  /// reader did not read them. The new values are copied in the end.
+  llvm::SmallVector<mlir::Value> copied;
 
 private:
   struct Candidate {
@@ -134,7 +138,10 @@ private:
   int64_t costOfLoad(const Node &node);
   int64_t costOfNewResult(const Node &node);
   int64_t costOfCompute(const Node &node);
+  mlir::OpResult writerBefore(mlir::Value operand);
   bool isOverwritten(mlir::Value operand);
+  void addCopied();
+  void addMovable(mlir::OpResult result);
   bool mayMove(mlir::OpResult result);
 
   RecomputeFacts &facts;

@@ -352,3 +352,75 @@ fused.program @two_readers(%a: !list loc("a")) -> !list {
   }
   fused.yield %y : !list
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// The second sweep reads p, which the first would replace. Computed there, q needs no temporary and no copy.
+// CHECK-LABEL: fused.program @instead_of_a_copy
+// CHECK:         fused.sweep
+// CHECK-SAME:      -> !foreach.list<tensor<f32>> {
+// CHECK:         fused.sweep
+// CHECK-SAME:      -> (!foreach.list<tensor<?xf32>>, !foreach.list<tensor<?xf32>>) {
+fused.program @instead_of_a_copy(%p: !list {foreach.donate = 0 : i64} loc("p"), %g: !list) -> (!list, !list) {
+  %q, %s = fused.sweep (%p = %p, %g = %g : !list) -> (!list, !each) {
+    %q = arith.addf %p, %g : f32
+    %s = fused.reduce add member %q : f32
+    fused.yield %q, %s : f32, f32
+  }
+  // expected-remark@+1 {{a value moves to a sweep, which reads 'p': saves 4 B per element of 'p'}}
+  %y = fused.sweep (%p = %p : !list, %s = %s : !each) -> !list {
+    %y = arith.mulf %p, %s : f32
+    fused.yield %y : f32
+  }
+  fused.yield %q, %y : !list, !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// The second sweep does not need the first and can run before it.
+// CHECK-LABEL: fused.program @runs_first
+// CHECK:         fused.sweep
+// CHECK-SAME:      -> (!foreach.list<tensor<?xf32>>, !foreach.list<tensor<f32>>) {
+fused.program @runs_first(%p: !list {foreach.donate = 0 : i64}, %g: !list, %s: !each) -> (!list, !each, !list) {
+  %q, %t = fused.sweep (%p = %p, %g = %g : !list) -> (!list, !each) {
+    %q = arith.addf %p, %g : f32
+    %t = fused.reduce add member %q : f32
+    fused.yield %q, %t : f32, f32
+  }
+  %y = fused.sweep (%p = %p : !list, %s = %s : !each) -> !list {
+    %y = arith.mulf %p, %s : f32
+    fused.yield %y : f32
+  }
+  fused.yield %q, %t, %y : !list, !each, !list
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!wide = !foreach.list<tensor<?x?xf64>>
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// A value of columns that is stored for each element stays in its list.
+// CHECK-LABEL: fused.program @columns_as_elements
+// CHECK:         fused.sweep
+// CHECK-SAME:      -> (!foreach.list<tensor<?x?xf64>>, !foreach.list<tensor<f32>>) {
+fused.program @columns_as_elements(%x: !mats, %v: !list) -> !mats {
+  %u, %s = fused.sweep (%x = %x[i, j] : !mats, %v = %v[j] : !list) -> (!wide, !each) {
+    %u = arith.mulf %v, %v : f32
+    %s = fused.reduce add member %x : f32
+    fused.yield %u, %s : f32, f32
+  }
+  %y = fused.sweep (%x = %x[i, j] : !mats, %u = %u[i, j] as f32 : !wide, %s = %s : !each) -> !mats {
+    %a = arith.mulf %x, %u : f32
+    %y = arith.mulf %a, %s : f32
+    fused.yield %y : f32
+  }
+  fused.yield %y : !mats
+}
