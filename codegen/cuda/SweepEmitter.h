@@ -240,7 +240,6 @@ private:
   mlir::LogicalResult emitWalkFunction();
   mlir::LogicalResult emitHeldFunction();
   void emitHeldTile();
-  void emitStagedTile();
   std::string firstTileOffset() const;
   void emitCombineFunction();
   mlir::LogicalResult emitEndFunction();
