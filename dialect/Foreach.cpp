@@ -429,7 +429,7 @@ LogicalResult ReduceOp::verifyRegions() {
            << rank << "; reduce along member first, then along list";
   if (getNumResults() != (positions ? 2 : 1))
     return emitOpError("expected ")
-           << (positions ? "2 results, the maximum and its position"
+           << (positions ? "2 results, the extreme value and its position"
                          : "1 result")
            << ", found " << getNumResults();
   int64_t left =

@@ -16,6 +16,27 @@ include "mlir/Pass/PassBase.td"
 def RemarksOption : Option<"remarks", "remarks", "bool", /*default=*/"false",
     "Emit remarks on the decisions of the pass, with reasons">;
 
+def ForeachExpandShorthands : Pass<"foreach-expand-shorthands", "::mlir::ModuleOp"> {
+  let summary = "Expands the forms that only the text of programs has";
+  let description = [{
+    The reader of programs does the same; this pass is for tests of single passes. Calls of private functions of scalars
+    are replaced by the operations of the functions, which are erased. Scalar operations on device scalars outside of
+    bodies become maps. A loop without a flag gets one that always holds.
+
+    ```mlir
+    %rate = arith.mulf %lr, %half : tensor<f64>
+    ```
+    ==>
+    ```mlir
+    %rate = foreach.map (%lr = %lr, %half = %half : tensor<f64>) -> tensor<f64> {
+      %r = arith.mulf %lr, %half : f64
+      foreach.yield %r : f64
+    }
+    ```
+  }];
+  let dependentDialects = ["::heddle::foreach::ForeachDialect", "::mlir::arith::ArithDialect"];
+}
+
 def ForeachSimplify : Pass<"foreach-simplify", "::mlir::func::FuncOp"> {
   let summary = "Simplifies bodies, expands `if`, separates scalar math from element math";
   let description = [{

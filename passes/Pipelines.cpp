@@ -83,6 +83,8 @@ void registerPasses() {
         PipelineOptions options;
         options.fuse = parsed.fuse;
         options.remarks = parsed.remarks;
+        // Elsewhere, the reader of programs expands shorthands.
+        manager.addPass(createForeachExpandShorthands());
         buildPipeline(manager, options);
       });
 }

@@ -105,6 +105,7 @@ State Reduction::combine(const State &a, const State &c) {
   };
   switch (kind) {
   case ReduceKind::add:
+  case ReduceKind::mean: // a sum and a quotient, in fused IR
     return {isFloat ? b.CreateFAdd(a[0], c[0]) : b.CreateAdd(a[0], c[0])};
   case ReduceKind::mul:
     return {isFloat ? b.CreateFMul(a[0], c[0]) : b.CreateMul(a[0], c[0])};
@@ -119,7 +120,8 @@ State Reduction::combine(const State &a, const State &c) {
   case ReduceKind::logsumexp:
     return combineLogsumexp(a, c);
   case ReduceKind::argmax:
-    return combineArgmax(a, c);
+  case ReduceKind::argmin:
+    return combinePositioned(a, c);
   }
   return {};
 }
@@ -140,19 +142,23 @@ State Reduction::combineLogsumexp(const State &a, const State &c) {
   return {most, b.CreateFAdd(left, right)};
 }
 
-/// The larger value, or the earlier position of equal values; NaN is the
-/// largest value.
-State Reduction::combineArgmax(const State &a, const State &c) {
+/// The larger (smaller) value, or the earlier position of equal values; NaN is
+/// the largest (smallest) value.
+State Reduction::combinePositioned(const State &a, const State &c) {
   Value *none = llvm::ConstantInt::get(a[1]->getType(), -1);
   Value *larger, *same;
+  bool isMinimum = kind == ReduceKind::argmin;
   if (llvm::isa<mlir::FloatType>(type)) {
     Value *nanA = b.CreateFCmpUNO(a[0], a[0]);
     Value *nanC = b.CreateFCmpUNO(c[0], c[0]);
     Value *oneNan = b.CreateXor(nanA, nanC);
-    larger = b.CreateOr(b.CreateAnd(nanA, oneNan), b.CreateFCmpOGT(a[0], c[0]));
+    Value *wins =
+        isMinimum ? b.CreateFCmpOLT(a[0], c[0]) : b.CreateFCmpOGT(a[0], c[0]);
+    larger = b.CreateOr(b.CreateAnd(nanA, oneNan), wins);
     same = b.CreateOr(b.CreateAnd(nanA, nanC), b.CreateFCmpOEQ(a[0], c[0]));
   } else {
-    larger = b.CreateICmpSGT(a[0], c[0]);
+    larger =
+        isMinimum ? b.CreateICmpSLT(a[0], c[0]) : b.CreateICmpSGT(a[0], c[0]);
     same = b.CreateICmpEQ(a[0], c[0]);
   }
   Value *takeA =

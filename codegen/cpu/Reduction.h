@@ -60,7 +60,7 @@ public:
 private:
   bool isPair() const { return parts.size() == 2; }
   llvm::Value *limit(bool largest);
-  State combineArgmax(const State &a, const State &c);
+  State combinePositioned(const State &a, const State &c);
   State combineLogsumexp(const State &a, const State &c);
   void treeOfVectors(const Lanes &lanes, llvm::Value *first, State &result);
   void treeOfLanes(const Lanes &lanes, llvm::Value *first, State &result);

@@ -257,6 +257,10 @@ void SegmentEmitter::emitCombineFunction() {
 
 LogicalResult SegmentEmitter::emitEndFunction() {
   beginFunction();
+  // Without states of tiles, the end is the work of one thread. The last block
+  // of a member calls it with one; a launch of its own calls it with all.
+  if (!slots.endsAfterStores && !tilesEndMembers())
+    os << "if (threadIdx.x != 0)\n  return;\n";
   // Values that were computed before the elements are recomputed: keeping them
   // would cost registers in every block.
   declareScalarInputs([&](Value argument) { return isUsedAtEnd(argument); });

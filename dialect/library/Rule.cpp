@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/library/Rule.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <cmath>
 
@@ -89,6 +90,27 @@ Variable Rule::tensorState(StringRef name, double initial) {
 
 Variable Rule::step() {
   return {trace, trace.leaf(Node::Kind::step, "step", Level::member), "step"};
+}
+
+Variable Rule::countSteps() {
+  counts = true;
+  return step();
+}
+
+void Rule::connectSteps() {
+  Term t = step();
+  llvm::SetVector<Node *> needed;
+  for (const Stored &list : stored)
+    needed.insert(list.output);
+  for (size_t k = 0; k < needed.size(); ++k)
+    needed.insert(needed[k]->operands.begin(), needed[k]->operands.end());
+  if (!counts || needed.contains(t.in(trace)))
+    return;
+  for (Stored &list : stored)
+    if (list.name == "param")
+      list.output = where((t > 0).as("counted"), Term(trace, list.output),
+                          Term(trace, list.leaf))
+                        .in(trace);
 }
 
 Term Rule::hyper(StringRef name, double value) {

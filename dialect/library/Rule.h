@@ -90,6 +90,8 @@ public:
   Variable tensorState(llvm::StringRef name, double initial = 0);
   /// The number of steps of the tensor, with this one: 1 in its first step.
   Variable step();
+  /// The same. The program counts steps even if the formula does not use them.
+  Variable countSteps();
   /// A hyperparameter: an argument with a default.
   Term hyper(llvm::StringRef name, double value);
 
@@ -108,12 +110,17 @@ public:
   const std::deque<Stored> &getStored() const { return stored; }
   llvm::ArrayRef<Hyper> getHypers() const { return hypers; }
   const OptimizerOptions &getOptions() const { return options; }
+  /// Makes the parameter depend on the step counter if the program has to count
+  /// steps and the formula does not use them. Only then a tensor that a step
+  /// skips keeps its counter: lists of one map have the same inactive members.
+  void connectSteps();
   Trace &getTrace() { return trace; }
 
 private:
   Variable store(llvm::StringRef name, Level level, double initial);
 
   const OptimizerOptions &options;
+  bool counts = false;
   Trace trace;
   std::deque<Stored> stored;
   std::vector<Hyper> hypers;

@@ -79,6 +79,7 @@ private:
 RuleProgram::RuleProgram(ProgramBuilder &program, Rule &rule)
     : program(program), options(rule.getOptions()), rule(rule),
       step(rule.step().in(rule.getTrace())) {
+  rule.connectSteps();
   // A state that no other output needs, and that keeps its value, is unused.
   SmallVector<Node *> changed, outputs;
   for (const Rule::Stored &list : rule.getStored())

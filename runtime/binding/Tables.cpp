@@ -130,21 +130,28 @@ int64_t alignmentShift(llvm::ArrayRef<int64_t> steps,
   int64_t tile = -steps.front();
   if (tile <= 0)
     return 0;
-  steps = steps.drop_front(kStepHeader).take_front(operands.size());
-  // 16 bytes hold the most elements of the smallest type.
-  int64_t smallest = 0, shift = 0;
-  for (auto [step, operand] : llvm::zip(steps, operands))
-    if (step > 0 && (!smallest || step < smallest)) {
-      smallest = step;
-      shift = reinterpret_cast<uintptr_t>(operand) % 16 / step;
-    }
-  if (count + shift < 2 * tile)
+  auto advancing = llvm::make_filter_range(
+      llvm::zip(steps.drop_front(kStepHeader).take_front(operands.size()),
+                operands),
+      [](auto each) { return std::get<0>(each) > 0; });
+  if (advancing.empty())
     return 0;
-  for (auto [step, operand] : llvm::zip(steps, operands))
-    if (step > 0 &&
-        (reinterpret_cast<uintptr_t>(operand) + (tile - shift) * step) % 16)
-      return 0;
-  return shift;
+  for (int64_t bytes : {kLineBytes, kVectorBytes}) {
+    // That many bytes hold the most elements of the smallest type.
+    auto [smallest, first] = *llvm::min_element(advancing, [](auto a, auto b) {
+      return std::get<0>(a) < std::get<0>(b);
+    });
+    int64_t shift = reinterpret_cast<uintptr_t>(first) % bytes / smallest;
+    if (count + shift >= 2 * tile && llvm::all_of(advancing, [&](auto each) {
+          auto [step, operand] = each;
+          return (reinterpret_cast<uintptr_t>(operand) +
+                  (tile - shift) * step) %
+                     bytes ==
+                 0;
+        }))
+      return shift;
+  }
+  return 0;
 }
 
 void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,

@@ -101,9 +101,13 @@ TileDescriptor readTileDescriptor(const DescriptorLayout &layout,
 inline constexpr size_t kStepHeader = 2; // entries before the operands' steps
 std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table);
 
+/// Cache lines, and the widest loads of a thread.
+inline constexpr int64_t kLineBytes = 128, kVectorBytes = 16;
+
 /// The number of elements by which the first tile of a member is shorter, so
-/// that all other tiles start at a multiple of 16 bytes in every operand that
-/// advances; 0 if no number does this, or if no whole tile follows. `steps` has
+/// that all other tiles start at a multiple of 128 bytes in every operand that
+/// advances, or else at a multiple of 16 bytes; 0 if no number does this, or if
+/// no whole tile follows. `steps` has
 /// the steps of the member's segment. A null operand stands for the graph's own
 /// memory, which is always aligned.
 int64_t alignmentShift(llvm::ArrayRef<int64_t> steps,

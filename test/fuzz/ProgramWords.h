@@ -15,10 +15,10 @@ namespace heddle::fuzz {
 
 inline const std::vector<std::string_view> programWords = {
     // operations
-    "module", "func.func", "return", "foreach.map", "foreach.reduce",
-    "foreach.while", "foreach.if", "foreach.yield", "foreach.sign",
-    "foreach.iteration", "foreach.extent", "foreach.index", "fused.program",
-    "fused.sweep", "fused.loop", "fused.reduce", "fused.yield",
+    "module", "func.func", "func.call", "private", "return", "foreach.map",
+    "foreach.reduce", "foreach.while", "foreach.if", "foreach.yield",
+    "foreach.sign", "foreach.iteration", "foreach.extent", "foreach.index",
+    "fused.program", "fused.sweep", "fused.loop", "fused.reduce", "fused.yield",
     "fused.iteration", "fused.precompute", "arith.addf", "arith.subf",
     "arith.mulf", "arith.divf", "arith.negf", "arith.maximumf",
     "arith.minimumf", "arith.cmpf", "arith.cmpi", "arith.select",
@@ -38,10 +38,10 @@ inline const std::vector<std::string_view> programWords = {
     "vector<4xf32>", "!unknown.type", "() -> ()",
     // keywords
     "along", "upto", "while", "epilogue", "attributes", "ogt", "add",
-    "logsumexp", "max", "min", "argmax", "list", "member", "row", "column",
-    "[i]", "[j]", "[i, j]", "[j, i]", "loc", "unit", "true", "false", "dense",
-    "affine_map<(d0) -> (d0)>", "#alias", "!alias", "->", ":", "=", "@f", "inf",
-    "0xFF800000",
+    "logsumexp", "max", "min", "argmax", "argmin", "mean", "list", "member",
+    "row", "column", "[i]", "[j]", "[i, j]", "[j, i]", "loc", "unit", "true",
+    "false", "dense", "affine_map<(d0) -> (d0)>", "#alias", "!alias", "->", ":",
+    "=", "@f", "inf", "0xFF800000",
     // attributes
     "foreach.donate = 0 : i64", "foreach.default = 1.0 : f64", "foreach.name",
     "{}", "fused.traffic = []", "fused.schedule", "fused.buffer", "sym_name",

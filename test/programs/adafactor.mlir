@@ -1,121 +1,98 @@
-// Adafactor as PyTorch computes it (torch.optim.Adafactor), with one map for each line. Vectors are matrices of one row.
+// Adafactor without momentum: the second moment of a matrix is a product of rows and columns (Shazeer and Stern,
+// Adafactor: Adaptive Learning Rates with Sublinear Memory Cost).
 //
-//   row   = lerp(row, mean over j of g^2, weight),  col the same over i
-//   v     = row col / max(mean of row, eps1)
-//   u     = g / sqrt(max(v, eps1^2))
-//   rate  = max(eps2, RMS(p)) min(lr, 1 / sqrt(t))
-//   p     = p - rate u / max(1, RMS(u) / clip)
+//   row = b row + (1 - b) mean over j of (g^2 + eps),  column = b column + (1 - b) mean over i of the same
+//   u = g / sqrt(row column / mean of row),            p = p - lr u / max(1, RMS(u))
 
-!mats = !foreach.list<tensor<?x?xf32>>
-!list = !foreach.list<tensor<?xf32>>
-!each = !foreach.list<tensor<f32>>
-!num  = tensor<f64>
+!element = f32 // of the matrices
+!real    = f32 // of the arithmetic, vectors and scalars
+!mats = !foreach.list<tensor<?x?x!element>>
+!vecs = !foreach.list<tensor<?x!real>>
+!each = !foreach.list<tensor<!real>>
+!num = tensor<f64>
 
 func.func @adafactor(
     %param: !mats {foreach.donate = 0 : i64},
-    %grad:  !mats,
-    %row:   !list {foreach.donate = 1 : i64, foreach.initial = 0.0 : f32},
-    %col:   !list {foreach.donate = 2 : i64, foreach.initial = 0.0 : f32},
-    %step:  !each {foreach.donate = 3 : i64, foreach.initial = 0.0 : f32},
-    %lr:    !num {foreach.default = 1.0e-2 : f64},
-    %decay: !num {foreach.default = -0.8 : f64},
-    %clip:  !num {foreach.default = 1.0 : f64},
-    %eps1:  !num {foreach.default = 1.0e-7 : f64},
-    %eps2:  !num {foreach.default = 1.0e-3 : f64}) -> (!mats, !list, !list, !each) {
-
-  %step1, %weight, %most = foreach.map (%t = %step : !each, %lr = %lr as f32, %decay = %decay as f32 : !num) -> (!each, !each, !each) {
-    %one = arith.constant 1.0 : f32
-    %t1 = arith.addf %t, %one : f32
-    %weight = math.powf %t1, %decay : f32
-    %root = math.sqrt %t1 : f32
-    %inverse = arith.divf %one, %root : f32
-    %most = arith.minimumf %lr, %inverse : f32
-    foreach.yield %t1, %weight, %most : f32, f32, f32
+    %grad: !mats,
+    %row: !vecs {foreach.donate = 1 : i64, foreach.initial = 0.0 : !real},
+    %column: !vecs {foreach.donate = 2 : i64, foreach.initial = 0.0 : !real},
+    %lr: !num {foreach.default = 1.0e-2 : f64},
+    %beta: !num {foreach.default = 0.9 : f64},
+    %eps: !num {foreach.default = 1.0e-30 : f64}) -> (!mats, !vecs, !vecs) {
+  %rows = foreach.reduce add along member (%r = %row : !vecs) -> !each {
+    %one = arith.constant 1.0 : !real
+    foreach.yield %one : !real
   }
-  %g2 = foreach.map (%g = %grad : !mats) -> !mats {
-    %g2 = arith.mulf %g, %g : f32
-    foreach.yield %g2 : f32
+  %columns = foreach.reduce add along member (%c = %column : !vecs) -> !each {
+    %one = arith.constant 1.0 : !real
+    foreach.yield %one : !real
   }
-  %row_sum = foreach.reduce add along j (%g2 = %g2 : !mats) -> !list {
-    foreach.yield %g2 : f32
+  %row_sum = foreach.reduce add along j (%g = %grad[i, j] as !real : !mats, %eps = %eps as !real : !num) -> !vecs {
+    // g2 = g * g + eps
+    %g2_1 = arith.mulf %g, %g : !real
+    %g2 = arith.addf %g2_1, %eps : !real
+    foreach.yield %g2 : !real
   }
-  %columns = foreach.reduce add along j (%g2 = %g2 : !mats) -> !list {
-    %one = arith.constant 1.0 : f32
-    foreach.yield %one : f32
+  %column_sum = foreach.reduce add along i (%g = %grad[i, j] as !real : !mats, %eps = %eps as !real : !num) -> !vecs {
+    // g2 = g * g + eps
+    %g2_1 = arith.mulf %g, %g : !real
+    %g2 = arith.addf %g2_1, %eps : !real
+    foreach.yield %g2 : !real
   }
-  %col_sum = foreach.reduce add along i (%g2 = %g2 : !mats) -> !list {
-    foreach.yield %g2 : f32
+  %row1 = foreach.map (%r = %row, %s = %row_sum : !vecs, %n = %columns : !each, %b = %beta as !real : !num) -> !vecs {
+    // r1 = b * r + (1 - b) * s / n
+    %r1_1 = arith.mulf %b, %r : !real
+    %one = arith.constant 1.0 : !real
+    %r1_2 = arith.subf %one, %b : !real
+    %r1_3 = arith.mulf %r1_2, %s : !real
+    %r1_4 = arith.divf %r1_3, %n : !real
+    %r1 = arith.addf %r1_1, %r1_4 : !real
+    foreach.yield %r1 : !real
   }
-  %rows = foreach.reduce add along i (%g2 = %g2 : !mats) -> !list {
-    %one = arith.constant 1.0 : f32
-    foreach.yield %one : f32
+  %column1 = foreach.map (
+      %c = %column, %s = %column_sum : !vecs, %n = %rows : !each, %b = %beta as !real : !num) -> !vecs {
+    // c1 = b * c + (1 - b) * s / n
+    %c1_1 = arith.mulf %b, %c : !real
+    %one = arith.constant 1.0 : !real
+    %c1_2 = arith.subf %one, %b : !real
+    %c1_3 = arith.mulf %c1_2, %s : !real
+    %c1_4 = arith.divf %c1_3, %n : !real
+    %c1 = arith.addf %c1_1, %c1_4 : !real
+    foreach.yield %c1 : !real
   }
-  %row1 = foreach.map (%r = %row, %s = %row_sum, %n = %columns : !list, %w = %weight : !each) -> !list {
-    %mean = arith.divf %s, %n : f32
-    %gap = arith.subf %mean, %r : f32
-    %move = arith.mulf %w, %gap : f32
-    %r1 = arith.addf %r, %move : f32
-    foreach.yield %r1 : f32
+  %total = foreach.reduce add along member (%r = %row1 : !vecs) -> !each {
+    foreach.yield %r : !real
   }
-  %col1 = foreach.map (%c = %col, %s = %col_sum, %n = %rows : !list, %w = %weight : !each) -> !list {
-    %mean = arith.divf %s, %n : f32
-    %gap = arith.subf %mean, %c : f32
-    %move = arith.mulf %w, %gap : f32
-    %c1 = arith.addf %c, %move : f32
-    foreach.yield %c1 : f32
+  %u2 = foreach.reduce add along member (
+      %g = %grad[i, j] as !real : !mats, %r = %row1[i], %c = %column1[j] : !vecs, %total = %total, %n = %rows : !each)
+      -> !each {
+    // u2 = g * g / (r * c / (total / n))
+    %u2_1 = arith.mulf %g, %g : !real
+    %u2_2 = arith.mulf %r, %c : !real
+    %u2_3 = arith.divf %total, %n : !real
+    %u2_4 = arith.divf %u2_2, %u2_3 : !real
+    %u2 = arith.divf %u2_1, %u2_4 : !real
+    foreach.yield %u2 : !real
   }
-  %row_total = foreach.reduce add along member (%r = %row1 : !list) -> !each {
-    foreach.yield %r : f32
+  %param1 = foreach.map (
+      %p = %param[i, j] as !real, %g = %grad[i, j] as !real : !mats, %r = %row1[i], %c = %column1[j] : !vecs,
+      %total = %total, %u2 = %u2, %n = %rows, %m = %columns : !each, %lr = %lr as !real : !num) -> !mats {
+    // u = g / sqrt(r * c / (total / n))
+    %u_1 = arith.mulf %r, %c : !real
+    %u_2 = arith.divf %total, %n : !real
+    %u_3 = arith.divf %u_1, %u_2 : !real
+    %u_4 = math.sqrt %u_3 : !real
+    %u = arith.divf %g, %u_4 : !real
+    // p1 = p - lr * u / max(sqrt(u2 / (n * m)), 1)
+    %p1_1 = arith.mulf %lr, %u : !real
+    %p1_2 = arith.mulf %n, %m : !real
+    %p1_3 = arith.divf %u2, %p1_2 : !real
+    %p1_4 = math.sqrt %p1_3 : !real
+    %one = arith.constant 1.0 : !real
+    %p1_5 = arith.maximumf %p1_4, %one : !real
+    %p1_6 = arith.divf %p1_1, %p1_5 : !real
+    %p1 = arith.subf %p, %p1_6 : !real
+    foreach.yield %p1 : !real
   }
-  %row_count = foreach.reduce add along member (%r = %row1 : !list) -> !each {
-    %one = arith.constant 1.0 : f32
-    foreach.yield %one : f32
-  }
-  %v = foreach.map (%g = %grad[i, j] : !mats, %r = %row1[i], %c = %col1[j] : !list, %total = %row_total, %n = %row_count : !each,
-                    %eps1 = %eps1 as f32 : !num) -> !mats {
-    %mean = arith.divf %total, %n : f32
-    %least = arith.maximumf %mean, %eps1 : f32
-    %product = arith.mulf %r, %c : f32
-    %v = arith.divf %product, %least : f32
-    foreach.yield %v : f32
-  }
-  %u = foreach.map (%g = %grad, %v = %v : !mats, %eps1 = %eps1 as f32 : !num) -> !mats {
-    %least = arith.mulf %eps1, %eps1 : f32
-    %bounded = arith.maximumf %v, %least : f32
-    %deviation = math.sqrt %bounded : f32
-    %u = arith.divf %g, %deviation : f32
-    foreach.yield %u : f32
-  }
-  %u2 = foreach.reduce add along member (%u = %u : !mats) -> !each {
-    %square = arith.mulf %u, %u : f32
-    foreach.yield %square : f32
-  }
-  %p2 = foreach.reduce add along member (%p = %param : !mats) -> !each {
-    %square = arith.mulf %p, %p : f32
-    foreach.yield %square : f32
-  }
-  %count = foreach.reduce add along member (%u = %u : !mats) -> !each {
-    %one = arith.constant 1.0 : f32
-    foreach.yield %one : f32
-  }
-  %rate = foreach.map (%p2 = %p2, %u2 = %u2, %n = %count, %most = %most : !each,
-                       %clip = %clip as f32, %eps2 = %eps2 as f32 : !num) -> !each {
-    %mean_p = arith.divf %p2, %n : f32
-    %rms_p = math.sqrt %mean_p : f32
-    %scale = arith.maximumf %rms_p, %eps2 : f32
-    %mean_u = arith.divf %u2, %n : f32
-    %rms_u = math.sqrt %mean_u : f32
-    %excess = arith.divf %rms_u, %clip : f32
-    %one = arith.constant 1.0 : f32
-    %shrink = arith.maximumf %excess, %one : f32
-    %most_rate = arith.mulf %scale, %most : f32
-    %rate = arith.divf %most_rate, %shrink : f32
-    foreach.yield %rate : f32
-  }
-  %param1 = foreach.map (%p = %param, %u = %u : !mats, %rate = %rate : !each) -> !mats {
-    %change = arith.mulf %rate, %u : f32
-    %p1 = arith.subf %p, %change : f32
-    foreach.yield %p1 : f32
-  }
-  return %param1, %row1, %col1, %step1 : !mats, !list, !list, !each
+  return %param1, %row1, %column1 : !mats, !vecs, !vecs
 }

@@ -1,68 +1,71 @@
-// Lion that moves only where its update has the sign of the gradient (Liang et al., Cautious Optimizers: Improving
-// Training with One Line of Code).
+// Lion that updates only where the update agrees with the gradient; the others are scaled up (Liang et al., Cautious
+// Optimizers: Improving Training with One Line of Code).
 //
-//   u     = sign(beta1 m + (1 - beta1) g)
-//   mask  = 1 where u g > 0, else 0
-//   scale = elements / max(1, sum of mask)
-//   m     = beta2 m + (1 - beta2) g
-//   p     = p - lr (scale mask u + decay p)
+//   u = sign(b1 m + (1 - b1) g),  mask = u g > 0,  p = p - lr u mask / max(mean of mask, 1e-3)
 
-!list = !foreach.list<tensor<?xf32>>
-!each = !foreach.list<tensor<f32>>
-!num  = tensor<f64>
+!element = f32 // of parameters, gradients and state
+!real    = f32 // of the arithmetic
+!vecs = !foreach.list<tensor<?x!element>>
+!each = !foreach.list<tensor<!real>>
+!num = tensor<f64>
 
 func.func @cautious_lion(
-    %param:   !list {foreach.donate = 0 : i64},
-    %grad:    !list,
-    %exp_avg: !list {foreach.donate = 1 : i64, foreach.initial = 0.0 : f32},
-    %lr:    !num {foreach.default = 1.0e-4 : f64},
+    %param: !vecs {foreach.donate = 0 : i64},
+    %grad: !vecs,
+    %mean: !vecs {foreach.donate = 1 : i64, foreach.initial = 0.0 : !element},
+    %lr: !num {foreach.default = 1.0e-3 : f64},
     %beta1: !num {foreach.default = 0.9 : f64},
-    %beta2: !num {foreach.default = 0.99 : f64},
-    %decay: !num {foreach.default = 1.0e-2 : f64}) -> (!list, !list) {
-
-  %u = foreach.map (%m = %exp_avg, %g = %grad : !list, %beta1 = %beta1 as f32 : !num) -> !list {
-    %gap = arith.subf %m, %g : f32
-    %kept = arith.mulf %beta1, %gap : f32
-    %mixed = arith.addf %g, %kept : f32
-    %u = foreach.sign %mixed : f32
-    foreach.yield %u : f32
+    %beta2: !num {foreach.default = 0.99 : f64}) -> (!vecs, !vecs) {
+  %agreeing = foreach.reduce add along member (
+      %g = %grad as !real, %m = %mean as !real : !vecs, %b1 = %beta1 as !real : !num) -> !each {
+    // u = sign(b1 * m + (1 - b1) * g)
+    %u_1 = arith.mulf %b1, %m : !real
+    %one = arith.constant 1.0 : !real
+    %u_2 = arith.subf %one, %b1 : !real
+    %u_3 = arith.mulf %u_2, %g : !real
+    %u_4 = arith.addf %u_1, %u_3 : !real
+    %u = foreach.sign %u_4 : !real
+    // agrees = u * g > 0
+    %agrees_1 = arith.mulf %u, %g : !real
+    %zero = arith.constant 0.0 : !real
+    %agrees = arith.cmpf ogt, %agrees_1, %zero : !real
+    %mask = arith.select %agrees, %one, %zero : !real
+    foreach.yield %mask : !real
   }
-  %mask = foreach.map (%u = %u, %g = %grad : !list) -> !list {
-    %zero = arith.constant 0.0 : f32
-    %one = arith.constant 1.0 : f32
-    %product = arith.mulf %u, %g : f32
-    %agrees = arith.cmpf ogt, %product, %zero : f32
-    %mask = arith.select %agrees, %one, %zero : f32
-    foreach.yield %mask : f32
+  %count = foreach.reduce add along member (%g = %grad as !real : !vecs) -> !each {
+    %one = arith.constant 1.0 : !real
+    foreach.yield %one : !real
   }
-  %agreeing = foreach.reduce add along member (%mask = %mask : !list) -> !each {
-    foreach.yield %mask : f32
+  %p, %m = foreach.map (
+      %p = %param as !real, %g = %grad as !real, %m = %mean as !real : !vecs, %agreeing = %agreeing,
+      %count = %count : !each, %lr = %lr as !real, %b1 = %beta1 as !real, %b2 = %beta2 as !real : !num)
+      -> (!vecs, !vecs) {
+    // u = sign(b1 * m + (1 - b1) * g)
+    %u_1 = arith.mulf %b1, %m : !real
+    %one = arith.constant 1.0 : !real
+    %u_2 = arith.subf %one, %b1 : !real
+    %u_3 = arith.mulf %u_2, %g : !real
+    %u_4 = arith.addf %u_1, %u_3 : !real
+    %u = foreach.sign %u_4 : !real
+    // agrees = u * g > 0
+    %agrees_1 = arith.mulf %u, %g : !real
+    %zero = arith.constant 0.0 : !real
+    %agrees = arith.cmpf ogt, %agrees_1, %zero : !real
+    // share = max(agreeing / count, 1e-3)
+    %share_1 = arith.divf %agreeing, %count : !real
+    %c0_001 = arith.constant 0.001 : !real
+    %share = arith.maximumf %share_1, %c0_001 : !real
+    // p1 = p - select(agrees, lr * u / share, 0.0)
+    %p1_1 = arith.mulf %lr, %u : !real
+    %p1_2 = arith.divf %p1_1, %share : !real
+    %p1_3 = arith.select %agrees, %p1_2, %zero : !real
+    %p1 = arith.subf %p, %p1_3 : !real
+    // m1 = b2 * m + (1 - b2) * g
+    %m1_1 = arith.mulf %b2, %m : !real
+    %m1_2 = arith.subf %one, %b2 : !real
+    %m1_3 = arith.mulf %m1_2, %g : !real
+    %m1 = arith.addf %m1_1, %m1_3 : !real
+    foreach.yield %p1, %m1 : !real, !real
   }
-  %elements = foreach.reduce add along member (%mask = %mask : !list) -> !each {
-    %one = arith.constant 1.0 : f32
-    foreach.yield %one : f32
-  }
-  %scale = foreach.map (%n = %elements, %k = %agreeing : !each) -> !each {
-    %one = arith.constant 1.0 : f32
-    %most = arith.maximumf %k, %one : f32
-    %scale = arith.divf %n, %most : f32
-    foreach.yield %scale : f32
-  }
-  %exp_avg1 = foreach.map (%m = %exp_avg, %g = %grad : !list, %beta2 = %beta2 as f32 : !num) -> !list {
-    %gap = arith.subf %m, %g : f32
-    %kept = arith.mulf %beta2, %gap : f32
-    %m1 = arith.addf %g, %kept : f32
-    foreach.yield %m1 : f32
-  }
-  %param1 = foreach.map (%p = %param, %u = %u, %mask = %mask : !list, %scale = %scale : !each,
-                         %lr = %lr as f32, %decay = %decay as f32 : !num) -> !list {
-    %masked = arith.mulf %mask, %u : f32
-    %scaled = arith.mulf %scale, %masked : f32
-    %decayed = arith.mulf %decay, %p : f32
-    %sum = arith.addf %scaled, %decayed : f32
-    %change = arith.mulf %lr, %sum : f32
-    %p1 = arith.subf %p, %change : f32
-    foreach.yield %p1 : f32
-  }
-  return %param1, %exp_avg1 : !list, !list
+  return %p, %m : !vecs, !vecs
 }

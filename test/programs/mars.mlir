@@ -1,88 +1,89 @@
-// MARS-AdamW: Adam on a gradient whose variance the previous gradient reduces (Yuan et al., MARS: Unleashing the Power
-// of Variance Reduction for Training Large Models).
+// MARS: AdamW on gradients with a correction by their change, clipped to norm 1 (Yuan et al., MARS: Unleashing the
+// Power of Variance Reduction for Training Large Models).
 //
-//   c = g + gamma beta1 / (1 - beta1) (g - g of the previous step)
-//   c = c / max(1, |c|)
-//   m = beta1 m + (1 - beta1) c,  v = beta2 v + (1 - beta2) c^2
-//   p = p - lr (m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps) + decay p)
+//   c = g + gamma b1 / (1 - b1) (g - previous g),  c = c / max(1, |c|)
 
-!list = !foreach.list<tensor<?xf32>>
-!each = !foreach.list<tensor<f32>>
-!num  = tensor<f64>
+!element = f32 // of parameters, gradients and state
+!real    = f32 // of the arithmetic
+!vecs = !foreach.list<tensor<?x!element>>
+!each = !foreach.list<tensor<!real>>
+!num = tensor<f64>
 
 func.func @mars(
-    %param:      !list {foreach.donate = 0 : i64},
-    %grad:       !list,
-    %previous:   !list {foreach.donate = 1 : i64, foreach.initial = 0.0 : f32},
-    %exp_avg:    !list {foreach.donate = 2 : i64, foreach.initial = 0.0 : f32},
-    %exp_avg_sq: !list {foreach.donate = 3 : i64, foreach.initial = 0.0 : f32},
-    %step:       !each {foreach.donate = 4 : i64, foreach.initial = 0.0 : f32},
-    %lr:    !num {foreach.default = 3.0e-3 : f64},
+    %param: !vecs {foreach.donate = 0 : i64},
+    %grad: !vecs,
+    %previous: !vecs {foreach.donate = 1 : i64, foreach.initial = 0.0 : !element},
+    %mean: !vecs {foreach.donate = 2 : i64, foreach.initial = 0.0 : !element},
+    %square: !vecs {foreach.donate = 3 : i64, foreach.initial = 0.0 : !element},
+    %step: !each {foreach.donate = 4 : i64, foreach.initial = 0.0 : !real},
+    %lr: !num {foreach.default = 3.0e-3 : f64},
     %beta1: !num {foreach.default = 0.95 : f64},
     %beta2: !num {foreach.default = 0.99 : f64},
     %gamma: !num {foreach.default = 0.025 : f64},
-    %eps:   !num {foreach.default = 1.0e-8 : f64},
-    %decay: !num {foreach.default = 1.0e-2 : f64}) -> (!list, !list, !list, !list, !each) {
-
-  %step1, %rest1, %rest2 = foreach.map (%t = %step : !each, %beta1 = %beta1, %beta2 = %beta2 : !num) -> (!each, !each, !each) {
-    %one = arith.constant 1.0 : f32
-    %one64 = arith.constant 1.0 : f64
-    %t1 = arith.addf %t, %one : f32
-    %n = arith.fptosi %t1 : f32 to i32
-    %power1 = math.fpowi %beta1, %n : f64, i32
-    %power2 = math.fpowi %beta2, %n : f64, i32
-    %difference1 = arith.subf %one64, %power1 : f64
-    %difference2 = arith.subf %one64, %power2 : f64
-    %rest1 = arith.truncf %difference1 : f64 to f32
-    %rest2 = arith.truncf %difference2 : f64 to f32
-    foreach.yield %t1, %rest1, %rest2 : f32, f32, f32
+    %eps: !num {foreach.default = 1.0e-8 : f64},
+    %decay: !num {foreach.default = 0.1 : f64}) -> (!vecs, !vecs, !vecs, !vecs, !each) {
+  %t1, %c1, %c2 = foreach.map (%t = %step as f64 : !each, %b1 = %beta1, %b2 = %beta2 : !num) -> (!each, !each, !each) {
+    %one = arith.constant 1.0 : f64
+    %t1 = arith.addf %t, %one : f64
+    // c1 = 1 - pow(b1, t1)
+    %c1_1 = math.powf %b1, %t1 : f64
+    %c1 = arith.subf %one, %c1_1 : f64
+    // c2 = 1 - pow(b2, t1)
+    %c2_1 = math.powf %b2, %t1 : f64
+    %c2 = arith.subf %one, %c2_1 : f64
+    foreach.yield %t1, %c1, %c2 : f64, f64, f64
   }
-  %c = foreach.map (%g = %grad, %old = %previous : !list, %gamma = %gamma as f32, %beta1 = %beta1 as f32 : !num) -> !list {
-    %one = arith.constant 1.0 : f32
-    %rest = arith.subf %one, %beta1 : f32
-    %odds = arith.divf %beta1, %rest : f32
-    %factor = arith.mulf %gamma, %odds : f32
-    %gap = arith.subf %g, %old : f32
-    %correction = arith.mulf %factor, %gap : f32
-    %c = arith.addf %g, %correction : f32
-    foreach.yield %c : f32
+  %factor, %w1, %w2 = foreach.map (%b1 = %beta1, %b2 = %beta2, %gamma = %gamma : !num) -> (!num, !num, !num) {
+    %one = arith.constant 1.0 : f64
+    %w1 = arith.subf %one, %b1 : f64
+    %w2 = arith.subf %one, %b2 : f64
+    // factor = gamma * b1 / w1
+    %factor_1 = arith.mulf %gamma, %b1 : f64
+    %factor = arith.divf %factor_1, %w1 : f64
+    foreach.yield %factor, %w1, %w2 : f64, f64, f64
   }
-  %square = foreach.reduce add along member (%c = %c : !list) -> !each {
-    %square = arith.mulf %c, %c : f32
-    foreach.yield %square : f32
+  %squares = foreach.reduce add along member (
+      %g = %grad as !real, %last = %previous as !real : !vecs, %factor = %factor as !real : !num) -> !each {
+    // c = g + factor * (g - last)
+    %c_1 = arith.subf %g, %last : !real
+    %c_2 = arith.mulf %factor, %c_1 : !real
+    %c = arith.addf %g, %c_2 : !real
+    %c2 = arith.mulf %c, %c : !real
+    foreach.yield %c2 : !real
   }
-  %clipped = foreach.map (%c = %c : !list, %square = %square : !each) -> !list {
-    %one = arith.constant 1.0 : f32
-    %norm = math.sqrt %square : f32
-    %most = arith.maximumf %norm, %one : f32
-    %clipped = arith.divf %c, %most : f32
-    foreach.yield %clipped : f32
+  %p, %last, %m, %v = foreach.map (
+      %p = %param as !real, %g = %grad as !real, %last = %previous as !real, %m = %mean as !real,
+      %v = %square as !real : !vecs, %squares = %squares, %c1 = %c1, %c2 = %c2 : !each, %factor = %factor as !real,
+      %lr = %lr as !real, %b1 = %beta1 as !real, %b2 = %beta2 as !real, %w1 = %w1 as !real, %w2 = %w2 as !real,
+      %eps = %eps as !real, %wd = %decay as !real : !num) -> (!vecs, !vecs, !vecs, !vecs) {
+    // c = (g + factor * (g - last)) / max(sqrt(squares), 1)
+    %c_1 = arith.subf %g, %last : !real
+    %c_2 = arith.mulf %factor, %c_1 : !real
+    %c_3 = arith.addf %g, %c_2 : !real
+    %c_4 = math.sqrt %squares : !real
+    %one = arith.constant 1.0 : !real
+    %c_5 = arith.maximumf %c_4, %one : !real
+    %c = arith.divf %c_3, %c_5 : !real
+    // m1 = b1 * m + w1 * c
+    %m1_1 = arith.mulf %b1, %m : !real
+    %m1_2 = arith.mulf %w1, %c : !real
+    %m1 = arith.addf %m1_1, %m1_2 : !real
+    // v1 = b2 * v + w2 * c * c
+    %v1_1 = arith.mulf %b2, %v : !real
+    %v1_2 = arith.mulf %w2, %c : !real
+    %v1_3 = arith.mulf %v1_2, %c : !real
+    %v1 = arith.addf %v1_1, %v1_3 : !real
+    // p1 = p - lr * (m1 / c1 / (sqrt(v1 / c2) + eps) + wd * p)
+    %p1_1 = arith.divf %m1, %c1 : !real
+    %p1_2 = arith.divf %v1, %c2 : !real
+    %p1_3 = math.sqrt %p1_2 : !real
+    %p1_4 = arith.addf %p1_3, %eps : !real
+    %p1_5 = arith.divf %p1_1, %p1_4 : !real
+    %p1_6 = arith.mulf %wd, %p : !real
+    %p1_7 = arith.addf %p1_5, %p1_6 : !real
+    %p1_8 = arith.mulf %lr, %p1_7 : !real
+    %p1 = arith.subf %p, %p1_8 : !real
+    foreach.yield %p1, %g, %m1, %v1 : !real, !real, !real, !real
   }
-  %exp_avg1 = foreach.map (%m = %exp_avg, %c = %clipped : !list, %beta1 = %beta1 as f32 : !num) -> !list {
-    %gap = arith.subf %m, %c : f32
-    %kept = arith.mulf %beta1, %gap : f32
-    %m1 = arith.addf %c, %kept : f32
-    foreach.yield %m1 : f32
-  }
-  %exp_avg_sq1 = foreach.map (%v = %exp_avg_sq, %c = %clipped : !list, %beta2 = %beta2 as f32 : !num) -> !list {
-    %square = arith.mulf %c, %c : f32
-    %gap = arith.subf %v, %square : f32
-    %kept = arith.mulf %beta2, %gap : f32
-    %v1 = arith.addf %square, %kept : f32
-    foreach.yield %v1 : f32
-  }
-  %param1 = foreach.map (%p = %param, %m = %exp_avg1, %v = %exp_avg_sq1 : !list, %rest1 = %rest1, %rest2 = %rest2 : !each,
-                         %lr = %lr as f32, %eps = %eps as f32, %decay = %decay as f32 : !num) -> !list {
-    %mean = arith.divf %m, %rest1 : f32
-    %variance = arith.divf %v, %rest2 : f32
-    %root = math.sqrt %variance : f32
-    %deviation = arith.addf %root, %eps : f32
-    %quotient = arith.divf %mean, %deviation : f32
-    %decayed = arith.mulf %decay, %p : f32
-    %sum = arith.addf %quotient, %decayed : f32
-    %change = arith.mulf %lr, %sum : f32
-    %p1 = arith.subf %p, %change : f32
-    foreach.yield %p1 : f32
-  }
-  return %param1, %grad, %exp_avg1, %exp_avg_sq1, %step1 : !list, !list, !list, !list, !each
+  return %p, %last, %m, %v, %t1 : !vecs, !vecs, !vecs, !vecs, !each
 }

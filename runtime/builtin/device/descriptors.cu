@@ -45,17 +45,23 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
   }
   long long shift = 0;
   if (step[0] < 0) {
-    // The operand with the smallest elements decides: 16 bytes hold the most of them.
+    // The operand with the smallest elements decides: it has the most of them in a cache line.
     long long smallest = 0;
+    unsigned long long start = 0;
     for (int p = 0; p < pointers; ++p)
       if (const long long s = step[2 + p]; s > 0 && (smallest == 0 || s < smallest)) {
         smallest = s;
-        shift = *reinterpret_cast<const unsigned long long *>(from + 8 * p) % 16 / s;
+        start = *reinterpret_cast<const unsigned long long *>(from + 8 * p);
       }
-    bool gains = count + shift >= 2 * elements;
-    for (int p = 0; p < pointers; ++p)
-      if (const long long s = step[2 + p]; s > 0)
-        gains &= (*reinterpret_cast<const unsigned long long *>(from + 8 * p) + (elements - shift) * s) % 16 == 0;
+    // Tiles start at cache lines or, if that is not possible in all operands, at 16 bytes.
+    bool gains = false;
+    for (int bytes = 128; smallest > 0 && !gains && bytes >= 16; bytes -= 112) {
+      shift = start % bytes / smallest;
+      gains = count + shift >= 2 * elements;
+      for (int p = 0; p < pointers; ++p)
+        if (const long long s = step[2 + p]; s > 0)
+          gains &= (*reinterpret_cast<const unsigned long long *>(from + 8 * p) + (elements - shift) * s) % bytes == 0;
+    }
     shift = gains ? shift : 0;
   }
   const int k = tile - ints[0];

@@ -119,6 +119,59 @@ func.func @positions_of_columns(%x: !mats, %col: !list) -> (!list, !list, !mats)
 })mlir");
   programs.last().keepsOrder = false;
 
+  // Means along every axis; those of the whole list divide two sums.
+  programs.add("Means", R"mlir(
+func.func @means(%x: !mats, %m: !each) -> (!list, !list, !each, !num, !num) {
+  %rows = foreach.reduce mean along j (%x = %x : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  %columns = foreach.reduce mean along i (%x = %x : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  %each = foreach.reduce mean along member (%x = %x as f64 : !mats, %m = %m as f64 : !each) -> !each {
+    %y = arith.mulf %x, %m : f64
+    foreach.yield %y : f64
+  }
+  %all = foreach.reduce mean along list (%x = %x as f64 : !mats) -> !num {
+    foreach.yield %x : f64
+  }
+  %members = foreach.reduce mean along list (%m = %m as f64 : !each) -> !num {
+    foreach.yield %m : f64
+  }
+  return %rows, %columns, %each, %all, %members : !list, !list, !each, !num, !num
+})mlir");
+  programs.last().keepsOrder = false;
+
+  // Calls of functions of scalars, and scalar operations outside of bodies.
+  programs.add("FunctionsOfScalars", R"mlir(
+func.func private @softSign(%x: f32) -> f32 {
+  %one = arith.constant 1.0 : f32
+  %size = math.absf %x : f32
+  %sum = arith.addf %size, %one : f32
+  %y = arith.divf %x, %sum : f32
+  return %y : f32
+}
+func.func private @twice(%x: f32) -> f32 {
+  %a = func.call @softSign(%x) : (f32) -> f32
+  %b = func.call @softSign(%a) : (f32) -> f32
+  return %b : f32
+}
+func.func @functions(%x: !list {foreach.donate = 0 : i64}, %lr: !num {foreach.default = 0.5 : f64}) -> (!list, !num) {
+  %half = arith.constant dense<0.5> : tensor<f64>
+  %rate = arith.mulf %lr, %half : tensor<f64>
+  %root = math.sqrt %rate : tensor<f64>
+  %s = foreach.reduce add along list (%x = %x as f64 : !list) -> !num {
+    foreach.yield %x : f64
+  }
+  %scaled = arith.mulf %s, %root : tensor<f64>
+  %y = foreach.map (%x = %x : !list, %r = %root as f32 : !num) -> !list {
+    %s = func.call @twice(%x) : (f32) -> f32
+    %y = arith.mulf %s, %r : f32
+    foreach.yield %y : f32
+  }
+  return %y, %scaled : !list, !num
+})mlir");
+
   // Members are counted beside a map of elements.
   programs.add("CountMembers", R"mlir(
 func.func @count_members(%x: !list {foreach.donate = 0 : i64}, %m: !each) -> (!list, !single) {
@@ -169,6 +222,21 @@ func.func @ends(%x: !list {foreach.donate = 0 : i64}, %y: !list, %w: !list, %ste
     foreach.yield %c : f32
   }
   return %z, %t, %m, %s, %v : !list, !each, !each, !num, !list
+})mlir");
+
+  // Without values of the list, the counter's end needs no states of tiles: one
+  // thread updates it in place, in the launch that ends the reduced members.
+  programs.add("EndOfACounter", R"mlir(
+func.func @counter(%x: !list, %step: !each {foreach.donate = 0 : i64}) -> (!each, !each) {
+  %t = foreach.map (%t = %step : !each) -> !each {
+    %one = arith.constant 1.0 : f32
+    %n = arith.addf %t, %one : f32
+    foreach.yield %n : f32
+  }
+  %m = foreach.reduce max along member (%x = %x : !list) -> !each {
+    foreach.yield %x : f32
+  }
+  return %t, %m : !each, !each
 })mlir");
 
   programs.add("SoftmaxColumns", R"mlir(

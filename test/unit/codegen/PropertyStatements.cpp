@@ -374,25 +374,31 @@ void Generator::reduce() {
                 (domain == Kind::matrix && !toWhole);
   std::string kind =
       oneOf<std::string>({"add", "add", "add", "mul", "min", "max", "any",
-                          "all", "argmax", "logsumexp"});
-  if ((kind == "argmax" && axis.result == Kind::scalar &&
-       domain != Kind::member) ||
-      (kind == "logsumexp" && isExact))
+                          "all", "argmax", "argmin", "mean", "logsumexp"});
+  bool isPositioned = kind == "argmax" || kind == "argmin";
+  if ((isPositioned && axis.result == Kind::scalar && domain != Kind::member) ||
+      (kind == "logsumexp" && isExact)) {
     kind = "add";
+    isPositioned = false;
+  }
   bool isFlag = kind == "any" || kind == "all";
-  bool looks = isFlag || kind == "argmax";
+  bool looks = isFlag || isPositioned;
   std::vector<Value> operands =
       looks ? std::vector<Value>{drawOperand(domain, family, chance(3))}
             : drawOperands(domain, family);
   bindAlone(domain, operands);
   // Narrow integers are not combined, but flags of them are.
   std::string first = operands[0].dtype;
-  if ((first == "i1" || first == "i8" || first == "i16") && kind != "all")
+  if ((first == "i1" || first == "i8" || first == "i16") && kind != "all") {
     kind = "any";
+    isPositioned = false;
+  }
   isFlag = kind == "any" || kind == "all";
-  // Only floats have positions.
-  if (kind == "argmax" && isInteger(first))
+  // Only floats have positions and means.
+  if ((isPositioned || kind == "mean") && isInteger(first)) {
     kind = "max";
+    isPositioned = false;
+  }
   bool integers = isInteger(first) && kind != "logsumexp";
   std::string type =
       integers ? first : oneOf<std::string>({"f32", "f64", "f32"});
@@ -414,7 +420,7 @@ void Generator::reduce() {
                    : isInteger(type) ? type
                    : type == "f64"   ? "f64"
                                      : oneOf<std::string>({"f32", "f64"}))};
-  if (kind == "argmax")
+  if (isPositioned)
     results.push_back(declareValue(axis.result, family, "i64"));
   emitReduce(kind, axis.name, made, results, value, isFlag ? "i1" : type);
 }

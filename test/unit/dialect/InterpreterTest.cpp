@@ -438,6 +438,38 @@ func.func @f(%C: !mats, %x: !list) -> (!longs, !longs, !list, !list) {
   EXPECT_EQ(runner.member("y"), (Vector{4, 3, 2, 1}));
 }
 
+TEST(Interpreter, Shorthands) {
+  Context context;
+  Runner runner = Runner::parse(context, R"mlir(
+!list = !foreach.list<tensor<?xf64>>
+func.func private @next(%x: f64) -> f64 {
+  %one = arith.constant 1.0 : f64
+  %y = arith.addf %x, %one : f64
+  return %y : f64
+}
+func.func @f(%x: !list, %n: tensor<i32>) -> (!list, tensor<i32>, tensor<f64>) {
+  %half = arith.constant dense<0.5> : tensor<f64>
+  %rate = arith.addf %half, %half : tensor<f64>
+  %y, %k = foreach.while (%y = %x : !list) upto %n -> (!list, tensor<i32>) {
+    %z = foreach.map (%y = %y : !list, %r = %rate : tensor<f64>) -> !list {
+      %p = arith.mulf %y, %r : f64
+      %z = func.call @next(%p) : (f64) -> f64
+      foreach.yield %z : f64
+    }
+    foreach.yield %z : !list
+  }
+  return %y, %k, %rate : !list, tensor<i32>, tensor<f64>
+})mlir");
+  for (int n : {5, 0, 1}) {
+    runner.set("x", {{10, 20}});
+    runner.setScalar("n", n);
+    ASSERT_TRUE(succeeded(runner.step())) << context.message;
+    EXPECT_EQ(runner.member("y"), (Vector{10. + n, 20. + n}));
+    EXPECT_EQ(runner.number("k"), n);
+    EXPECT_EQ(runner.number("rate"), 1);
+  }
+}
+
 TEST(Interpreter, ShapesOfVectorsAreKept) {
   Context context;
   Runner runner = Runner::library(context, "sgd");

@@ -228,6 +228,27 @@ TEST(Rule, ConditionsAndExtrema) {
   EXPECT_EQ(runner.member("param", 1), (Vector{4, 4}));
 }
 
+/// Steps are counted even if no value depends on them, but not those of tensors
+/// that a step skips.
+TEST(Rule, CountsSteps) {
+  Context context;
+  Runner runner = build(context, with("f64"), [](Rule &rule) {
+    auto p = rule.param(), g = rule.grad();
+    rule.countSteps();
+    p -= g;
+  });
+  EXPECT_EQ(argumentsOf(runner), "param grad step");
+  runner.set("param", {{5}, {5}});
+  runner.set("grad", {{}, {3}});
+  runner.setEach("step", {7, 0});
+  runner.inactive["grad"] = {true, false};
+  ASSERT_TRUE(succeeded(runner.step())) << context.message;
+  EXPECT_EQ(runner.number("param", 0), 5);
+  EXPECT_EQ(runner.number("param", 1), 2);
+  EXPECT_EQ(runner.number("step", 0), 7);
+  EXPECT_EQ(runner.number("step", 1), 1);
+}
+
 /// A variable that is assigned twice keeps its last value; a term keeps the
 /// value of its time. Assignments to the gradient are not in the program.
 TEST(Rule, Variables) {

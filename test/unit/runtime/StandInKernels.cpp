@@ -92,20 +92,23 @@ long long alignmentShift(const long long *steps, void *const *operands,
                          long long count) {
   if (steps[0] >= 0)
     return 0;
-  long long most = 1;
-  for (int p = 0; p < 2; ++p)
-    if (steps[2 + p] > 0)
-      most = std::max(most, 16 / steps[2 + p]);
-  for (long long shift = 0; shift < most; ++shift) {
-    bool aligned = count + shift >= -2 * steps[0];
+  for (int bytes : {128, 16}) {
+    long long most = 1;
     for (int p = 0; p < 2; ++p)
       if (steps[2 + p] > 0)
-        aligned &= (reinterpret_cast<uintptr_t>(operands[p]) +
-                    (-steps[0] - shift) * steps[2 + p]) %
-                       16 ==
-                   0;
-    if (aligned)
-      return shift;
+        most = std::max(most, bytes / steps[2 + p]);
+    for (long long shift = 0; shift < most; ++shift) {
+      bool aligned = count + shift >= -2 * steps[0];
+      for (int p = 0; p < 2; ++p)
+        if (steps[2 + p] > 0)
+          aligned &= (reinterpret_cast<uintptr_t>(operands[p]) -
+                      shift * steps[2 + p]) %
+                             bytes ==
+                         0 &&
+                     steps[0] * steps[2 + p] % bytes == 0;
+      if (aligned)
+        return shift;
+    }
   }
   return 0;
 }

@@ -127,6 +127,14 @@ TEST(Tables, ShortensFirstTiles) {
   EXPECT_EQ(alignmentShift(mixed, {at(0x100c), at(0x2006)}, 100), 3);
   EXPECT_EQ(alignmentShift(mixed, {at(0x1004), at(0x200a)}, 100), 5);
   EXPECT_EQ(alignmentShift(mixed, {at(0x1004), at(0x2004)}, 100), 0);
+  // Tiles start at cache lines, if these agree.
+  std::vector<int64_t> halves = {-128, 0, 2, 2, 0}, wide = {-128, 0, 4, 2, 0};
+  EXPECT_EQ(alignmentShift(halves, {at(0x1050), at(0x20d0)}, 1000), 40);
+  EXPECT_EQ(alignmentShift(halves, {at(0x1050), at(0x2010)}, 1000), 0);
+  EXPECT_EQ(alignmentShift(halves, {at(0x1052), at(0x2012)}, 1000), 1);
+  EXPECT_EQ(alignmentShift(wide, {at(0x1020), at(0x2010)}, 1000), 8);
+  EXPECT_EQ(alignmentShift(halves, {at(0x1050), at(0x20d0)}, 216), 40);
+  EXPECT_EQ(alignmentShift(halves, {at(0x1050), at(0x20d0)}, 215), 0);
   // No shift if no whole tile follows.
   EXPECT_EQ(alignmentShift(floats, {at(0x1004), at(0x2004)}, 15), 1);
   EXPECT_EQ(alignmentShift(floats, {at(0x1004), at(0x2004)}, 14), 0);
