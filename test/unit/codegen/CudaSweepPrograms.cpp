@@ -308,6 +308,47 @@ func.func @balance(%x: !mats, %row: !list, %col: !list, %t: !each) -> (!mats, !l
   programs.last().keepsOrder = false;
 
   // Blocks share rows that are only mapped; one block reduces.
+  // Both matrices change places. The first traversal could store one of them.
+  programs.add("RowsInPlace", R"mlir(
+func.func @in_place(%x: !mats {foreach.donate = 1 : i64}, %y: !mats {foreach.donate = 0 : i64}, %row: !list {foreach.donate = 2 : i64}) -> (!mats, !mats, !list) {
+  %r = foreach.reduce add along j (%x = %x[i, j] : !mats) -> !list {
+    %s = arith.mulf %x, %x : f32
+    foreach.yield %s : f32
+  }
+  %q = foreach.reduce max along j (%y = %y[i, j] : !mats, %r = %r[i] : !list) -> !list {
+    %s = arith.subf %y, %r : f32
+    foreach.yield %s : f32
+  }
+  %x1 = foreach.map (%x = %x, %y = %y : !mats) -> !mats {
+    %s = arith.subf %x, %y : f32
+    foreach.yield %s : f32
+  }
+  %y1 = foreach.map (%x = %x1[i, j], %y = %y[i, j] : !mats, %q = %q[i], %own = %row[i] : !list) -> !mats {
+    %s = arith.mulf %x, %q : f32
+    %t = arith.addf %s, %own : f32
+    %u = arith.subf %y, %t : f32
+    foreach.yield %u : f32
+  }
+  return %x1, %y1, %q : !mats, !mats, !list
+})mlir");
+
+  // The last traversal is one for a row value, and visits no elements.
+  programs.add("RowsAndColumnsInPlace", R"mlir(
+func.func @in_place(%x: !mats {foreach.donate = 0 : i64}, %row: !list {foreach.donate = 1 : i64}, %col: !list {foreach.donate = 2 : i64}) -> (!mats, !list, !list) {
+  %x1 = foreach.map (%x = %x[i, j] : !mats, %v = %row[i], %c = %col[j] : !list) -> !mats {
+    %a = arith.mulf %x, %v : f32
+    %b = arith.addf %a, %c : f32
+    foreach.yield %b : f32
+  }
+  %r = foreach.reduce add along j (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  %s = foreach.reduce add along i (%x = %x1[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  return %x1, %r, %s : !mats, !list, !list
+})mlir");
+
   programs.add("SharedRows", R"mlir(
 func.func @shared(%x: !mats {foreach.donate = 0 : i64}, %row: !list, %col: !list, %t: !each) -> (!mats, !each, !each) {
   %y = foreach.map (%x = %x[i, j] : !mats, %r = %row[i], %c = %col[j] : !list, %t = %t : !each) -> !mats {
