@@ -13,6 +13,7 @@
 #include "dialect/Names.h"
 #include "dialect/ScalarOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/support/Text.h"
 
 using namespace mlir;
@@ -200,15 +201,36 @@ static LogicalResult verifyFastMath(Operation &op) {
          << arith::stringifyFastMathFlags(flags) << "'";
 }
 
+/// Checks that the integers of `op` wrap, and that shifts and divisions drop
+/// bits: every target does so, and a fold must not assume otherwise.
+static LogicalResult verifyWraps(Operation &op) {
+  auto wraps = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op);
+  if (wraps && wraps.getOverflowAttr() &&
+      wraps.getOverflowAttr().getValue() != arith::IntegerOverflowFlags::none)
+    return op.emitOpError("expected no overflow flag, because integers wrap; "
+                          "found '")
+           << arith::stringifyIntegerOverflowFlags(
+                  wraps.getOverflowAttr().getValue())
+           << "'";
+  if (op.getInherentAttr("isExact").value_or(nullptr))
+    return op.emitOpError("expected no flag 'exact', because shifts and "
+                          "divisions may drop bits");
+  return success();
+}
+
 LogicalResult verifyBody(Operation *op, Block &body,
                          llvm::function_ref<bool(Operation *)> extra) {
   for (Operation &inner : body.without_terminator()) {
     if (extra && extra(&inner))
       continue;
+    // The reader of programs replaces calls (Shorthands.h).
+    if (isa<func::CallOp>(inner) && isa<foreach::MapOp, foreach::ReduceOp>(op))
+      continue;
     if (!isScalarOp(&inner))
       return inner.emitOpError("is not a scalar operation, which the body of '")
              << op->getName() << "' requires";
-    if (failed(verifyRounding(inner)) || failed(verifyFastMath(inner)))
+    if (failed(verifyRounding(inner)) || failed(verifyFastMath(inner)) ||
+        failed(verifyWraps(inner)))
       return failure();
     // Fusion replaces a result that it no longer stores by a rounding to the
     // storage type and back.
@@ -279,6 +301,20 @@ LogicalResult verifyBindings(Operation *op, ValueRange operands,
       return failure();
   }
   return success();
+}
+
+std::optional<int64_t> rankOfBody(Operation *op) {
+  Operation *parent = op->getParentOp();
+  if (auto map = dyn_cast_or_null<foreach::MapOp>(parent))
+    return map.getDomainRank();
+  if (auto reduce = dyn_cast_or_null<foreach::ReduceOp>(parent))
+    return reduce.getDomainRank();
+  if (auto sweep = dyn_cast_or_null<fused::SweepOp>(parent)) {
+    // The first region is the epilogue.
+    if (unsigned region = op->getParentRegion()->getRegionNumber())
+      return sweep.getDomainRank(region - 1);
+  }
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -404,7 +440,8 @@ void printLoop(OpAsmPrinter &printer, Operation *op, ValueRange inits,
 LogicalResult verifyLoop(Operation *op, ValueRange inits, ValueRange yielded,
                          Value more, bool hasActive) {
   Block &body = op->getRegion(0).front();
-  if (!more)
+  // A foreach.while without a flag runs as often as its limit says.
+  if (!more && !isa<foreach::WhileOp>(op))
     return op->emitOpError(
         "expected its region to end with 'yield ... while' and a flag");
   auto carried = body.getArguments().take_front(
@@ -412,7 +449,8 @@ LogicalResult verifyLoop(Operation *op, ValueRange inits, ValueRange yielded,
   if (TypeRange(ValueRange(carried)) != TypeRange(inits))
     return op->emitOpError("carries values whose types differ from those of "
                            "the region's arguments");
-  size_t others = hasActive && foreach::isList(more.getType()) ? 1 : 0;
+  bool perMember = more && foreach::isList(more.getType());
+  size_t others = hasActive && perMember ? 1 : 0;
   if (body.getNumArguments() > inits.size() + others)
     return op->emitOpError("expected a region of at most ")
            << counted(inits.size() + others, "argument") << ", found "
@@ -438,13 +476,12 @@ LogicalResult verifyLoop(Operation *op, ValueRange inits, ValueRange yielded,
              << k << " has type " << op->getResult(k).getType()
              << " but the region yields " << value.getType();
   Type i32 = IntegerType::get(op->getContext(), 32);
-  Type iterations = foreach::isList(more.getType())
-                        ? Type(ListType::get(0, i32))
-                        : Type(RankedTensorType::get({}, i32));
+  Type iterations = perMember ? Type(ListType::get(0, i32))
+                              : Type(RankedTensorType::get({}, i32));
   if (op->getResults().back().getType() != iterations)
     return op->emitOpError("expected the last result, the number of "
                            "iterations, to have type ")
-           << iterations << ", like the flag, found "
+           << iterations << (more ? ", like the flag" : "") << ", found "
            << op->getResults().back().getType();
   return success();
 }

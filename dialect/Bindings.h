@@ -47,6 +47,10 @@ int32_t defaultIndex(mlir::Type type);
 /// The rank of the domain that the indices span.
 int64_t domainRank(llvm::ArrayRef<int32_t> indices);
 
+/// The rank of the domain of the map, reduction or segment of a sweep around
+/// `op`; nothing if `op` is elsewhere.
+std::optional<int64_t> rankOfBody(mlir::Operation *op);
+
 struct Bindings {
   llvm::SmallVector<mlir::OpAsmParser::Argument> arguments;
   llvm::SmallVector<mlir::OpAsmParser::UnresolvedOperand> operands;

@@ -429,7 +429,7 @@ LogicalResult ReduceOp::verifyRegions() {
            << rank << "; reduce along member first, then along list";
   if (getNumResults() != (positions ? 2 : 1))
     return emitOpError("expected ")
-           << (positions ? "2 results, the maximum and its position"
+           << (positions ? "2 results, the extreme value and its position"
                          : "1 result")
            << ", found " << getNumResults();
   int64_t left =
@@ -501,6 +501,31 @@ LogicalResult RecordOp::verify() {
 }
 
 LogicalResult IterationOp::verify() { return verifyInLoop(*this); }
+
+//===----------------------------------------------------------------------===//
+// Extents and positions
+//===----------------------------------------------------------------------===//
+
+/// Checks that the domain of the body around `op` has the dimension `axis`.
+static LogicalResult verifyDimension(Operation *op, Axis axis) {
+  std::optional<int64_t> rank = rankOfBody(op);
+  if (!rank)
+    return op->emitOpError("expected to be in the body of foreach.map, "
+                           "foreach.reduce or fused.sweep");
+  if (*rank == 0)
+    return op->emitOpError("is in a body over member scalars or device "
+                           "scalars, which have no extents: use it in a map or "
+                           "reduction over the elements");
+  if (axis == Axis::list)
+    return op->emitOpError("expected i, j or member, found list");
+  if (axis == Axis::j && *rank == 1)
+    return op->emitOpError("expected i or member in a domain of rank 1, found "
+                           "j");
+  return success();
+}
+
+LogicalResult ExtentOp::verify() { return verifyDimension(*this, getAxis()); }
+LogicalResult IndexOp::verify() { return verifyDimension(*this, getAxis()); }
 
 //===----------------------------------------------------------------------===//
 // If

@@ -61,4 +61,14 @@ llvm::SmallVector<int> replacedArguments(mlir::FunctionOpInterface function);
 #define GET_OP_CLASSES
 #include "dialect/ForeachOps.h.inc"
 
+namespace heddle::foreach {
+
+/// Whether `op` has no operands, but a value that differs between members,
+/// elements or iterations. A copy of `op` in another body has another value.
+inline bool dependsOnBody(mlir::Operation *op) {
+  return llvm::isa<IterationOp, ExtentOp, IndexOp>(op);
+}
+
+} // namespace heddle::foreach
+
 #endif // HEDDLE_DIALECT_FOREACH_H

@@ -42,6 +42,21 @@ def Foreach_MapOp : Foreach_BoundOp<"map"> {
     loops, the entry of the first iteration. An index beyond the vector's end reads its last entry; an empty vector
     reads as +inf, or as 0 for integers.
 
+    A body may call private functions of scalars of the module, which call others but not themselves. Outside of bodies,
+    scalar operations on device scalars are maps of one operation.
+
+    ```mlir
+    func.func private @soft_sign(%x: f32) -> f32 {...}
+    %half = arith.constant dense<0.5> : tensor<f64>
+    %rate = arith.mulf %lr, %half : tensor<f64>
+    %y = foreach.map (%x = %x : !foreach.list<tensor<?xf32>>, %r = %rate as f32 : tensor<f64>)
+        -> !foreach.list<tensor<?xf32>> {
+      %s = func.call @soft_sign(%x) : (f32) -> f32
+      %y = arith.mulf %r, %s : f32
+      foreach.yield %y : f32
+    }
+    ```
+
     ```mlir
     %p1 = foreach.map (%p = %param as f32, %g = %grad as f32 : !foreach.list<tensor<?xbf16>>,
                        %lr = %lr as f32 : tensor<f64>) -> !foreach.list<tensor<?xbf16>> {
@@ -68,10 +83,10 @@ def Foreach_ReduceOp : Foreach_BoundOp<"reduce"> {
   let description = [{
     The region computes the element to reduce, so the computation before a reduction needs no temporary. `along i` gives
     one value for every `j`, `along j` one for every `i`, `along member` one for every member, and `along list` one for
-    the list. `logsumexp` is log(sum(exp(x))), computed without overflow. `argmax` has a second result, the first
-    position of the maximum along the axis. The reduction of no elements is the neutral element of the kind: 0 for
+    the list. `logsumexp` is log(sum(exp(x))), computed without overflow. `mean` is the sum, divided by the number
+    of elements. `argmax` and `argmin` have a second result, the first position of the maximum or minimum along the axis. The reduction of no elements is the neutral element of the kind: 0 for
     `add`, 1 for `mul`, +inf for `min`, -inf for `max` and `logsumexp`, false for `any`, true for `all`, (-inf, -1) for
-    `argmax`. The sum of zeros of either sign is +0.
+    `argmax`, (+inf, -1) for `argmin`; the mean is NaN. The sum of zeros of either sign is +0.
 
     The region of `logsumexp` may yield a second value, the *shift*: exponentials are then taken of x - shift, and with
     a shift near the result no running maximum is needed. The shift may depend only on operands of the result's level or
@@ -113,7 +128,7 @@ def Foreach_WhileOp : Foreach_Op<"while", [SingleBlock, RecursiveMemoryEffects,
   let summary = "a loop that runs and stops on the device";
   let description = [{
     Each iteration computes new carried values, further values, and a flag. The loop continues while the flag holds and
-    fewer than `upto` iterations (a device scalar) have run. With one flag per member, a member keeps the values of the
+    fewer than `upto` iterations (a device scalar) have run. Without a flag, it runs `upto` iterations. With one flag per member, a member keeps the values of the
     iteration in which its flag became false, and the loop ends when the flags of all members are false. Results: the
     carried values, the further values (+inf, or 0 for integers, if no iteration ran), and the number of iterations, one
     for all members or one per member, like the flag.
@@ -123,6 +138,11 @@ def Foreach_WhileOp : Foreach_Op<"while", [SingleBlock, RecursiveMemoryEffects,
         -> (!foreach.list<tensor<?xf32>>, tensor<f32>, tensor<i32>) {
       ...
       foreach.yield %x1, %err while %more : !foreach.list<tensor<?xf32>>, tensor<f32> while tensor<i1>
+    }
+    %y, %ten = foreach.while (%y = %y0 : !foreach.list<tensor<?xf32>>) upto %limit
+        -> (!foreach.list<tensor<?xf32>>, tensor<i32>) {
+      ...
+      foreach.yield %y1 : !foreach.list<tensor<?xf32>>
     }
     ```
   }];
@@ -213,6 +233,40 @@ def Foreach_IterationOp : Foreach_Op<"iteration", [Pure]> {
   }];
   let results = (outs I32:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Foreach_ExtentOp : Foreach_Op<"extent", [Pure]> {
+  let summary = "the number of elements of a member, or of one dimension of the domain";
+  let description = [{
+    In a body with elements: the rows (`i`) or columns (`j`) of the member's domain, or all its elements (`member`). The
+    value is the same for all elements of a member, and costs no memory traffic.
+
+    ```mlir
+    %n = foreach.extent member : i64
+    %columns = foreach.extent j : i64
+    ```
+  }];
+  let arguments = (ins Foreach_Axis:$axis);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$axis attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Foreach_IndexOp : Foreach_Op<"index", [Pure]> {
+  let summary = "the position of the element in its member, counted from 0";
+  let description = [{
+    In a body with elements: the row (`i`) or the column (`j`) of the element, or its position in the member (`member`),
+    row by row.
+
+    ```mlir
+    %row = foreach.index i : i64
+    %at = foreach.index member : i64
+    ```
+  }];
+  let arguments = (ins Foreach_Axis:$axis);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$axis attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 

@@ -173,12 +173,15 @@ void fused::ReduceOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult fused::ReduceOp::verify() {
+  if (getKind() == ReduceKind::mean)
+    return emitOpError("expected a kind that combines states, found mean: "
+                       "divide a sum by the number of its elements");
   bool positions = foreach::hasPosition(getKind());
   if (getNumResults() != (positions ? 2 : 1) ||
       getResult(0).getType() != getValue().getType() ||
       (positions && !getResult(1).getType().isInteger(64)))
     return emitOpError("expected ")
-           << (positions ? "the maximum and its position, an i64"
+           << (positions ? "the extreme value and its position, an i64"
                          : "one result of its operand's type");
   if (!foreach::isReducible(getKind(), getValue().getType()))
     return emitOpError("cannot combine values of ")

@@ -293,6 +293,27 @@ static bool needsLateArrival(SweepOp sweep, unsigned segment, bool list) {
       [](fused::ReduceOp reduce) { return reduce.getLevel() != Level::row; });
 }
 
+/// A launch of its own can end the members of a `stream` sweep, which is not in
+/// a loop and visits all members. Then no block takes the ticket of a member.
+static LogicalResult verifyOwnLaunch(SweepOp sweep) {
+  LaunchAttr launch = sweep.getLaunchAttr();
+  if (!launch.endsInOwnLaunch())
+    return success();
+  if (sweep.getScheduleAttr().getKind() != ScheduleKind::stream ||
+      sweep.getWhere() || isa_and_nonnull<LoopOp>(sweep->getParentOp()))
+    return sweep.emitOpError("expected the schedule 'stream', no 'where' and "
+                             "no loop around it for arrival 'own_launch', "
+                             "found ")
+           << launch;
+  for (auto [s, arrival] : llvm::enumerate(launch.getArrivals()))
+    if (arrival == Arrival::early || arrival == Arrival::late)
+      return sweep.emitOpError("expected arrival 'own_launch' or 'none' for "
+                               "segment #")
+             << s << ", because another segment has 'own_launch', found '"
+             << stringifyArrival(arrival) << "'";
+  return success();
+}
+
 LogicalResult fused::verifyLaunch(SweepOp sweep) {
   LaunchAttr launch = sweep.getLaunchAttr();
   if (!launch)
@@ -316,6 +337,8 @@ LogicalResult fused::verifyLaunch(SweepOp sweep) {
       return sweep.emitOpError("expected arrival 'late' for segment #")
              << s << ", because the end of a member uses the results of its "
              << "elements, found 'early'";
+  if (failed(verifyOwnLaunch(sweep)))
+    return failure();
   if (isa_and_nonnull<LoopOp>(sweep->getParentOp())) {
     // The parameters of a kernel in a loop cannot change between steps.
     if (launch.getVariants().size() != 1 ||

@@ -139,7 +139,8 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
 }
 
 def Fused_Arrival : I32EnumAttr<"Arrival", "when a block of a segment takes the ticket of its member", [
-    I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"early", 1>, I32EnumAttrCase<"late", 2>]> {
+    I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"early", 1>, I32EnumAttrCase<"late", 2>,
+    I32EnumAttrCase<"own_launch", 3>]> {
   let cppNamespace = "::heddle::fused";
 }
 
@@ -157,7 +158,8 @@ def Fused_Launch : AttrDef<Fused_Dialect, "Launch"> {
     `arrive` tells, for each segment, when a block takes the ticket by which the last block of a member is found. The
     last block runs the end of the member: the operations on the member's complete values. `early`: before the block
     computes its elements, if the end of the member uses no results of the elements; `late`: after the block's stores;
-    `none`: the member has no end.
+    `own_launch`: never, because a second launch, with a block for each member, runs the ends; `none`: the member has
+    no end. If a segment has `own_launch`, all segments with an end have it.
 
     With `wait`, the launch is a programmatic dependent launch: it may begin before the previous sweep has ended. `wait`
     tells, for each segment, when a block waits for the previous sweep. `first`: before it reads anything;
@@ -175,6 +177,8 @@ def Fused_Launch : AttrDef<Fused_Dialect, "Launch"> {
   let extraClassDeclaration = [{
     /// Whether the launch may begin before the previous sweep has ended.
     bool isDependent() const { return !getWaits().empty(); }
+    /// Whether a second launch runs the ends of members and of the list.
+    bool endsInOwnLaunch() const { return ::llvm::is_contained(getArrivals(), Arrival::own_launch); }
   }];
 }
 

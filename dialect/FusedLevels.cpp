@@ -141,6 +141,19 @@ joinOfOperands(Operation &op, llvm::function_ref<LevelOf(Value)> of) {
   return joined;
 }
 
+std::optional<Level> levelOfPosition(Operation &op, int64_t rank) {
+  if (isa<foreach::ExtentOp>(op))
+    return Level::member;
+  auto index = dyn_cast<foreach::IndexOp>(op);
+  if (!index)
+    return std::nullopt;
+  if (rank == 2 && index.getAxis() == foreach::Axis::i)
+    return Level::row;
+  if (rank == 2 && index.getAxis() == foreach::Axis::j)
+    return Level::column;
+  return Level::element;
+}
+
 FailureOr<LevelOf> levelOfResults(Operation &op, int64_t rank,
                                   llvm::function_ref<LevelOf(Value)> of,
                                   std::optional<Level> from) {
@@ -156,6 +169,8 @@ FailureOr<LevelOf> levelOfResults(Operation &op, int64_t rank,
       return failure();
     return lowered;
   }
+  if (std::optional<Level> own = levelOfPosition(op, rank))
+    return LevelOf{*own, false};
   auto level = joinOfOperands(op, of);
   if (failed(level))
     return failure();

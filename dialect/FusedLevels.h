@@ -41,6 +41,10 @@ levelOfResults(mlir::Operation &op, int64_t rank,
                llvm::function_ref<LevelOf(mlir::Value)> of,
                std::optional<Level> from);
 
+/// The level of an extent or position in a domain of rank `rank`; nothing for
+/// other operations.
+std::optional<Level> levelOfPosition(mlir::Operation &op, int64_t rank);
+
 /// Checks that result `position` of `sweep` can hold `value`, which has the
 /// level `of` in a domain of rank `rank`.
 mlir::LogicalResult verifyResult(SweepOp sweep, unsigned position,

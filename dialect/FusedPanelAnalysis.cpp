@@ -81,6 +81,8 @@ std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
   for (Operation &op : body.without_terminator()) {
     if (isa<PrecomputeOp>(op))
       return refuse("it uses precomputed scalars");
+    if (isa<foreach::ExtentOp, foreach::IndexOp>(op))
+      return refuse("it uses an extent or a position");
     auto reduce = dyn_cast<ReduceOp>(op);
     bool accumulated =
         llvm::any_of(op.getOpOperands(), [&](OpOperand &operand) {

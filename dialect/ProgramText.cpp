@@ -12,6 +12,7 @@
 #include "dialect/Foreach.h"
 #include "dialect/Names.h"
 #include "dialect/ProgramChecks.h"
+#include "dialect/Shorthands.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/Bytecode/BytecodeReader.h"
@@ -84,13 +85,16 @@ OwningOpRef<ModuleOp> parseProgram(llvm::SourceMgr &manager,
   if (llvm::hasSingleElement(top))
     if (auto module = dyn_cast<ModuleOp>(top.front())) {
       module->remove();
-      return OwningOpRef<ModuleOp>(module);
+      OwningOpRef<ModuleOp> owned(module);
+      if (failed(expandShorthands(*owned)))
+        return {};
+      return owned;
     }
   OwningOpRef<ModuleOp> module =
       ModuleOp::create(FileLineColLoc::get(context, source, 0, 0));
   module->getBody()->getOperations().splice(module->getBody()->end(),
                                             top.getOperations());
-  if (failed(module->verifyInvariants()))
+  if (failed(module->verifyInvariants()) || failed(expandShorthands(*module)))
     return {};
   return module;
 }

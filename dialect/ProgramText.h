@@ -19,7 +19,8 @@ class SourceMgr;
 
 namespace heddle {
 
-/// Parses and verifies the text of a module; `source` names it in diagnostics.
+/// Parses and verifies the text of a module, and expands its shorthands
+/// (Shorthands.h); `source` names it in diagnostics.
 /// Bytecode is an error, because MLIR's reader trusts it. Values keep their SSA
 /// names (see Names.h). Emits diagnostics to the context and returns null if
 /// the module is not valid.

@@ -87,9 +87,25 @@ def Foreach_ReduceArgmax : Foreach_ReduceKindCase<"argmax", 7> {
   let floats = "extreme<[](double x, double best) { return !(x <= best); }>";
 }
 
+// The minimum and its first position.
+def Foreach_ReduceArgmin : Foreach_ReduceKindCase<"argmin", 8> {
+  let elements = "ReduceElements::floats";
+  let first = "{StateType::element, Neutral::highest, Lift::value}";
+  let second = "{StateType::position, Neutral::none, Lift::position}";
+  let cudaState = "heddle::at_most<$T>";
+  let floats = "extreme<[](double x, double best) { return !(x >= best); }>";
+}
+
+// foreach-outline-sweeps divides a sum by an extent, so no target has this kind.
+def Foreach_ReduceMean : Foreach_ReduceKindCase<"mean", 9> {
+  let elements = "ReduceElements::floats";
+  let first = "{StateType::element, Neutral::zero, Lift::value}";
+  let floats = "counted";
+}
+
 def Foreach_ReduceKind : I32EnumAttr<"ReduceKind", "how elements combine", [
     Foreach_ReduceAdd, Foreach_ReduceMul, Foreach_ReduceMin, Foreach_ReduceMax, Foreach_ReduceAny, Foreach_ReduceAll,
-    Foreach_ReduceLogsumexp, Foreach_ReduceArgmax]> {
+    Foreach_ReduceLogsumexp, Foreach_ReduceArgmax, Foreach_ReduceArgmin, Foreach_ReduceMean]> {
   let cppNamespace = "::heddle::foreach";
 }
 

@@ -242,6 +242,8 @@ Value Inversion::scalarOf(Inside at) {
                       argument.getType(), nameOf(argument));
   } else {
     Operation *op = at.scalar.getDefiningOp();
+    if (isa<foreach::ExtentOp, foreach::IndexOp>(op))
+      return {}; // of another domain
     IRMapping mapping;
     for (Value operand : op->getOperands()) {
       Value here = scalarOf({at.map, operand});

@@ -185,7 +185,8 @@ template <typename BoundOp> static bool hoistUniform(BoundOp op) {
       uniform.insert(argument);
   llvm::DenseSet<Operation *> movable;
   for (Operation &inner : body.without_terminator())
-    if (llvm::all_of(inner.getOperands(),
+    if (!isa<ExtentOp, IndexOp>(inner) &&
+        llvm::all_of(inner.getOperands(),
                      [&](Value value) { return uniform.contains(value); })) {
       movable.insert(&inner);
       uniform.insert(inner.getResults().begin(), inner.getResults().end());

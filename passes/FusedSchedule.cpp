@@ -54,13 +54,13 @@ static constexpr int64_t kSharedRows = 4, kSharedColumns = 8, kSharedWords = 32;
 /// The vector width: the elements of one access of the smallest type. For
 /// elements of several sizes, it is halved until a thread loads few enough
 /// bytes, but not below one access of the largest type.
-static int64_t vectorOf(SweepOp sweep, unsigned segment, int64_t least) {
+static int64_t vectorOf(SweepOp sweep, unsigned segment, bool rows) {
   ElementSizes sizes = elementSizes(sweep, segment);
   if (sizes.all().empty())
     return 1;
-  int64_t vector = std::max(least, kAccess / sizes.smallest());
-  if (needsRows(sweep))
-    return vector;
+  int64_t vector = kAccess / sizes.smallest();
+  if (rows)
+    return std::max(kLeastVector, vector);
   while (vector * llvm::sum_of(sizes.read) > kLoaded &&
          vector > kAccess / sizes.largest())
     vector /= 2;
@@ -158,12 +158,17 @@ static bool sharesRowsOf(SweepOp sweep, unsigned segment) {
       [](Type type) { return isList(type) && rankOf(type) == 1; });
 }
 
+static bool usesPositions(SweepOp sweep) {
+  return sweep->walk([](foreach::IndexOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 /// Whether several blocks may share a row: no segment that writes elements
 /// reduces elements or has row or column results. If each block processed whole
 /// rows, more rows would be read at the same time, which is slower.
 static bool sharesRows(SweepOp sweep) {
   if (!needsRows(sweep) || sweep.getWhere() ||
-      isa<LoopOp>(sweep->getParentOp()))
+      isa<LoopOp>(sweep->getParentOp()) || usesPositions(sweep))
     return false;
   bool any = false;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
@@ -188,7 +193,7 @@ static ScheduleAttr scheduleFor(SweepOp sweep, std::string &remark) {
         !rows && sweep.getDomainRank(s) > 0 && reducesElements(sweep, s);
     int64_t v = reduces  ? kReducedVector
                 : shared ? shared
-                         : vectorOf(sweep, s, rows ? kLeastVector : 1);
+                         : vectorOf(sweep, s, rows);
     vector.push_back(v);
     if (rows) {
       columns |= reducesColumns(sweep, s);
@@ -290,8 +295,9 @@ void FusedSchedule::movePrecomputable(SweepOp sweep, unsigned segment) {
     LevelOf of = levels->of(op.getResult(0));
     if (of.after || of.level > Level::member)
       continue;
-    // The number of an iteration has no operands, and is not known before it.
-    if (!isa<foreach::IterationOp>(op) &&
+    // Numbers of iterations, extents and positions have no operands, and are
+    // not known before.
+    if (!foreach::dependsOnBody(&op) &&
         llvm::all_of(op.getOperands(),
                      [&](Value value) { return known.contains(value); })) {
       movable.insert(&op);

@@ -36,6 +36,10 @@ bool needsRows(SweepOp sweep) {
     for (Operation &op : body) {
       if (llvm::any_of(op.getResults(), isRowOrColumnValue))
         return true;
+      // Only a sweep by rows has the number of rows.
+      auto extent = dyn_cast<foreach::ExtentOp>(op);
+      if (extent && extent.getAxis() != foreach::Axis::member)
+        return true;
       // A reduction may also count rows or columns.
       if (auto reduce = dyn_cast<fused::ReduceOp>(op);
           reduce && isRowOrColumn(levels->countedBy(reduce)))

@@ -84,6 +84,12 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
                   : arePacked(operand) ? 1
                                        : 2);
   }
+  // Extents and positions have 64 bits; conversions of them need registers.
+  for (Operation &op : body)
+    if (isa<foreach::ExtentOp>(op))
+      loaded += 4;
+    else if (isa<foreach::IndexOp>(op))
+      loaded += 4 + 2 * segment.vector;
   int64_t words = llvm::divideCeil(halfWords, 2);
   int64_t ofDoubles = !doubles ? 0 : segment.vector == 2 ? 8 : 24;
   int64_t ofDivisions = packed && divides(sweep, number) ? 4 : 0;
@@ -145,16 +151,39 @@ static int64_t downBlocks(SweepOp sweep) {
   return doubles ? 2 : 3;
 }
 
+/// Registers of a thread that holds elements and states of columns. Values of
+/// elements that a later phase uses again count as one more operand.
+static int64_t heldRegisters(SweepOp sweep, const SweepLayout &layout) {
+  int64_t most = 0;
+  for (auto [s, segment] : llvm::enumerate(layout.segments)) {
+    int64_t words = 0;
+    for (const OperandSlot &slot : segment.operands)
+      if (slot.read && (slot.index == kIJ || slot.index == kJ))
+        words += storageBytes(slot.storage) == 8 ? 2 : 1;
+    bool ofRows = false;
+    for (auto op : sweep.getSegmentBlock(s).getOps<ReduceOp>()) {
+      if (op.getLevel() == Level::column)
+        words += stateBytes(op.getKind(), op.getValue().getType()) / 4;
+      ofRows |= op.getLevel() == Level::row;
+    }
+    if (ofRows && !elementResults(sweep, s).empty())
+      ++words;
+    most = std::max(most, words);
+  }
+  return 44 + kHeldItems * most;
+}
+
 /// While a block writes the elements of a row, other blocks must load.
-static int64_t rowBlocks(const SweepLayout &layout) {
+static int64_t rowBlocks(SweepOp sweep, const SweepLayout &layout) {
   auto isElement = [](const OperandSlot &slot) { return slot.index == kIJ; };
   size_t most = 0;
   bool doubles = false;
+  int64_t held = blocksFor(heldRegisters(sweep, layout), layout.threads, 5);
   for (const SegmentLayout &segment : layout.segments) {
     if (llvm::none_of(segment.operands, [&](const OperandSlot &slot) {
           return slot.written && isElement(slot);
         }))
-      return 1;
+      return held;
     size_t words = 0;
     for (const OperandSlot &slot : segment.operands)
       if (slot.read && (isElement(slot) || slot.index == kJ)) {
@@ -164,8 +193,9 @@ static int64_t rowBlocks(const SweepLayout &layout) {
       }
     most = std::max(most, words);
   }
-  return blocksFor(24 + 3 * columnBatch(most) * most + (doubles ? 48 : 0),
-                   layout.threads, 5);
+  return std::min(
+      held, blocksFor(24 + 3 * columnBatch(most) * most + (doubles ? 48 : 0),
+                      layout.threads, 5));
 }
 
 int64_t residentBlocks(SweepOp sweep, const SweepLayout &layout) {
@@ -175,7 +205,7 @@ int64_t residentBlocks(SweepOp sweep, const SweepLayout &layout) {
     return sharedBlocks(sweep, layout);
   if (goesDownColumns(sweep, layout))
     return downBlocks(sweep);
-  return rowBlocks(layout);
+  return rowBlocks(sweep, layout);
 }
 
 } // namespace heddle::fused

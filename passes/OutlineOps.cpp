@@ -98,7 +98,7 @@ LogicalResult Outliner::lowerReduce(foreach::ReduceOp op, OpBuilder &builder) {
                                                    : Level::column;
   OpBuilder inner = parts.at(segment);
   for (Operation &scalar : body.without_terminator()) {
-    Level joined = Level::list;
+    Level joined = levelOfPosition(scalar, rank).value_or(Level::list);
     for (Value operand : scalar.getOperands())
       joined = join(joined, levels.lookup(operand));
     for (Value result : scalar.getResults())
@@ -113,6 +113,10 @@ LogicalResult Outliner::lowerReduce(foreach::ReduceOp op, OpBuilder &builder) {
   LevelAttr from;
   if (levels.lookup(reduced) != domain)
     from = LevelAttr::get(context, domain);
+  if (op.getKind() == foreach::ReduceKind::mean) {
+    lowerMean(op, builder, parts, value, level, from);
+    return success();
+  }
   SmallVector<Type> types = {value.getType()};
   if (op.getNumResults() == 2)
     types.push_back(inner.getI64Type());
@@ -127,6 +131,61 @@ LogicalResult Outliner::lowerReduce(foreach::ReduceOp op, OpBuilder &builder) {
   mapResults(op, parts.build(builder, op.getLoc()).getResults());
   ++numSweeps;
   return success();
+}
+
+/// Reduces `value` to a sum, and divides it by the number of its elements: an
+/// extent, or for the whole list, the sum of the extents.
+void Outliner::lowerMean(foreach::ReduceOp op, OpBuilder &builder,
+                         SweepBuilder &parts, Value value, Level level,
+                         LevelAttr from) {
+  Location loc = op.getLoc();
+  auto sumOf = [&](Value each, LevelAttr from) -> Value {
+    OpBuilder inner = parts.at(0);
+    return fused::ReduceOp::create(inner, loc, each.getType(),
+                                   foreach::ReduceKind::add, level, each,
+                                   /*shift=*/Value(), /*sharing=*/Value(),
+                                   /*inactive=*/Value(), from)
+        .getResult(0);
+  };
+  auto divide = [&](OpBuilder inner, Value sum, Value count) -> Value {
+    Value number = arith::SIToFPOp::create(inner, loc, sum.getType(), count);
+    return arith::DivFOp::create(inner, loc, sum, number);
+  };
+  OpBuilder inner = parts.at(0);
+  StringRef name = nameOf(op.getResult(0));
+  Type type = op.getResult(0).getType();
+  if (level != Level::list) {
+    foreach
+      ::Axis axis = level == Level::row      ? foreach::Axis::j
+                    : level == Level::column ? foreach::Axis::i
+                                             : foreach::Axis::member;
+    Value sum = sumOf(value, from);
+    inner = parts.at(0);
+    Value count = foreach::ExtentOp::create(inner, loc, axis);
+    parts.addResult(0, divide(inner, sum, count), type, name);
+    mapResults(op, parts.build(builder, loc).getResults());
+  } else {
+    bool ofMembers = op.getDomainRank() == 0;
+    Value count =
+        ofMembers
+            ? arith::ConstantOp::create(inner, loc, inner.getI64IntegerAttr(1))
+                  .getResult()
+            : foreach::ExtentOp::create(inner, loc, foreach::Axis::member)
+                  .getResult();
+    LevelAttr perMember;
+    if (ofMembers)
+      perMember = LevelAttr::get(context, Level::member);
+    SmallVector<Value> ofList;
+    for (Value sum : {sumOf(value, from), sumOf(count, perMember)}) {
+      unsigned result =
+          parts.addResult(0, sum, foreach::scalarOf(sum.getType()), "");
+      ofList.push_back(parts.listValue(0, result, sum.getType(), ""));
+    }
+    parts.addEpilogueResult(divide(parts.atEpilogue(), ofList[0], ofList[1]),
+                            type, name);
+    mapResults(op, parts.build(builder, loc).getResults().take_back(1));
+  }
+  ++numSweeps;
 }
 
 /// Creates a sweep over members that writes one entry of each member's vector.
@@ -149,6 +208,9 @@ void Outliner::lowerRecord(foreach::RecordOp op, OpBuilder &builder) {
 }
 
 LogicalResult Outliner::lowerWhile(foreach::WhileOp op, OpBuilder &builder) {
+  if (!op.getYield().getMore())
+    return op.emitOpError("has no flag; expected a program in which "
+                          "foreach-expand-shorthands has added it");
   if (activeAround(builder.getBlock()))
     return op.emitOpError(
         "expected only maps, reductions and records in a loop "

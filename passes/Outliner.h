@@ -20,6 +20,8 @@
 
 namespace heddle::fused {
 
+class SweepBuilder;
+
 class Outliner {
 public:
   Outliner(mlir::func::FuncOp function, mlir::Pass::Statistic &sweeps,
@@ -35,6 +37,9 @@ private:
   void lowerMap(foreach::MapOp op, mlir::OpBuilder &builder);
   mlir::LogicalResult lowerReduce(foreach::ReduceOp op,
                                   mlir::OpBuilder &builder);
+  void lowerMean(foreach::ReduceOp op, mlir::OpBuilder &builder,
+                 SweepBuilder &parts, mlir::Value value, Level level,
+                 LevelAttr from);
   void lowerRecord(foreach::RecordOp op, mlir::OpBuilder &builder);
   void mapResults(mlir::Operation *from, mlir::ValueRange to);
 

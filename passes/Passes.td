@@ -16,6 +16,27 @@ include "mlir/Pass/PassBase.td"
 def RemarksOption : Option<"remarks", "remarks", "bool", /*default=*/"false",
     "Emit remarks on the decisions of the pass, with reasons">;
 
+def ForeachExpandShorthands : Pass<"foreach-expand-shorthands", "::mlir::ModuleOp"> {
+  let summary = "Expands the forms that only the text of programs has";
+  let description = [{
+    The reader of programs does the same; this pass is for tests of single passes. Calls of private functions of scalars
+    are replaced by the operations of the functions, which are erased. Scalar operations on device scalars outside of
+    bodies become maps. A loop without a flag gets one that always holds.
+
+    ```mlir
+    %rate = arith.mulf %lr, %half : tensor<f64>
+    ```
+    ==>
+    ```mlir
+    %rate = foreach.map (%lr = %lr, %half = %half : tensor<f64>) -> tensor<f64> {
+      %r = arith.mulf %lr, %half : f64
+      foreach.yield %r : f64
+    }
+    ```
+  }];
+  let dependentDialects = ["::heddle::foreach::ForeachDialect", "::mlir::arith::ArithDialect"];
+}
+
 def ForeachSimplify : Pass<"foreach-simplify", "::mlir::func::FuncOp"> {
   let summary = "Simplifies bodies, expands `if`, separates scalar math from element math";
   let description = [{
@@ -153,6 +174,41 @@ def FusedFuseVertical : Pass<"fused-fuse-vertical", "::heddle::fused::ProgramOp"
   let options = [RemarksOption];
   let statistics = [Statistic<"numMerged", "merged", "Sweeps merged into another">,
                     Statistic<"numRefused", "refused", "Pairs over one domain that were not merged">];
+}
+
+def FusedRematerialize : Pass<"fused-rematerialize", "::heddle::fused::ProgramOp"> {
+  let summary = "Recomputes elementwise values in a later sweep where this moves fewer bytes than storing them";
+  let description = [{
+    A value that is needed before and after a reduction is stored by one sweep and read by another. The second sweep
+    recomputes it if the operands that it must read for this have fewer bytes, operations included: a thread computes
+    about 30 cheap operations in the time in which 4 bytes move. The cheapest cut of the graph of operations tells which
+    values are read and which are computed. It may also contain a value that no list holds so far; the first sweep then
+    stores this value.
+
+    If a result of the first sweep replaces an operand in place, the operand is lost for the second sweep. The result
+    moves to the second sweep where that helps.
+
+    ```mlir
+    %m1, %u, %s = fused.sweep (%m = %m, %g = %g, %p = %p : !list) -> (!list, !list, !each) {
+      ...
+      %u = arith.addf %m1, %p : f32
+      %s = fused.reduce add member %u : f32
+      fused.yield %m1, %u, %s : f32, f32, f32
+    }
+    %p1 = fused.sweep (%p = %p, %u = %u : !list, %s = %s : !each) -> !list {...}
+    ```
+    ==>
+    ```mlir
+    %m1, %s = fused.sweep (%m = %m, %g = %g, %p = %p : !list) -> (!list, !each) {...}
+    %p1 = fused.sweep (%p = %p, %m1 = %m1 : !list, %s = %s : !each) -> !list {
+      %u = arith.addf %m1, %p : f32
+      ...
+    }
+    ```
+  }];
+  let options = [RemarksOption];
+  let statistics = [Statistic<"numRecomputed", "recomputed", "Lists that a sweep computes again instead of reading them">,
+                    Statistic<"numStored", "stored", "Lists that a sweep reads although it could compute them">];
 }
 
 def FusedShareExponentials : Pass<"fused-share-exponentials", "::heddle::fused::ProgramOp"> {
@@ -302,7 +358,8 @@ def FusedConfigureLaunches : Pass<"fused-configure-launches", "::heddle::fused::
   let summary = "Chooses how sweeps and loops are launched; the last pass that changes the IR";
   let description = [{
     Requires schedules, buffers and names. Sets `launch` of each sweep: its entries, with the number of blocks that
-    must fit on a multiprocessor; when a block takes the ticket of its member; and when a block waits for the previous
+    must fit on a multiprocessor; when a block takes the ticket of its member, or that a launch of its own ends the
+    members; and when a block waits for the previous
     sweep, if the sweep depends on nothing else (programmatic dependent launch). Sets `cooperative` of a loop whose
     sweeps can run in one launch, and `panels` of a loop that has the panel form.
 

@@ -55,6 +55,8 @@ void buildPipeline(OpPassManager &manager, const PipelineOptions &options) {
   if (options.fuse) {
     onPrograms(createFusedFuseVertical(
         withRemarks<FusedFuseVerticalOptions>(options)));
+    onPrograms(createFusedRematerialize(
+        withRemarks<FusedRematerializeOptions>(options)));
     onPrograms(createFusedShareExponentials(
         withRemarks<FusedShareExponentialsOptions>(options)));
     onPrograms(createFusedFuseHorizontal(
@@ -81,6 +83,8 @@ void registerPasses() {
         PipelineOptions options;
         options.fuse = parsed.fuse;
         options.remarks = parsed.remarks;
+        // Elsewhere, the reader of programs expands shorthands.
+        manager.addPass(createForeachExpandShorthands());
         buildPipeline(manager, options);
       });
 }

@@ -12,7 +12,6 @@
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "passes/Scalars.h"
-#include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
 using heddle::foreach::computeType;
@@ -220,28 +219,22 @@ static void removeDead(Block &block,
   }
 }
 
-/// Omits operands that no operation uses, unless they alone span the domain.
-void SweepBuilder::dropUnusedInputs(Segment &segment) {
-  Block &block = segment.region->front();
-  llvm::SmallPtrSet<Value, 16> yielded;
-  for (const Result &result : segment.results)
-    if (!result.dropped)
-      yielded.insert(result.value);
-  int64_t rank = domainRank(segment.indices);
+llvm::BitVector unusedInputs(ValueRange inputs, ArrayRef<int32_t> indices,
+                             llvm::function_ref<bool(unsigned)> isUsed) {
+  int64_t rank = domainRank(indices);
   // The operands that are lists, and those that give each dimension.
   int lists = 0, rows = 0, columns = 0;
   auto count = [&](unsigned k, int by) {
-    lists += isList(segment.inputs[k].getType()) ? by : 0;
-    rows += segment.indices[k] & kI ? by : 0;
-    columns += segment.indices[k] & kJ ? by : 0;
+    lists += isList(inputs[k].getType()) ? by : 0;
+    rows += indices[k] & kI ? by : 0;
+    columns += indices[k] & kJ ? by : 0;
   };
-  unsigned size = segment.inputs.size();
+  unsigned size = inputs.size();
   for (unsigned k = 0; k < size; ++k)
     count(k, 1);
   llvm::BitVector unused(size);
   for (unsigned k = size; k-- > 0;) {
-    BlockArgument argument = block.getArgument(k);
-    if (!argument.use_empty() || yielded.contains(argument))
+    if (isUsed(k))
       continue;
     count(k, -1);
     bool spansDomain =
@@ -251,9 +244,23 @@ void SweepBuilder::dropUnusedInputs(Segment &segment) {
     else
       unused.set(k);
   }
+  return unused;
+}
+
+void SweepBuilder::dropUnusedInputs(Segment &segment) {
+  Block &block = segment.region->front();
+  llvm::SmallPtrSet<Value, 16> yielded;
+  for (const Result &result : segment.results)
+    if (!result.dropped)
+      yielded.insert(result.value);
+  llvm::BitVector unused =
+      unusedInputs(segment.inputs, segment.indices, [&](unsigned k) {
+        BlockArgument argument = block.getArgument(k);
+        return !argument.use_empty() || yielded.contains(argument);
+      });
   SmallVector<Value> inputs;
   SmallVector<int32_t> indices;
-  for (unsigned k = 0; k < size; ++k)
+  for (unsigned k = 0; k < unused.size(); ++k)
     if (!unused[k]) {
       inputs.push_back(segment.inputs[k]);
       indices.push_back(segment.indices[k]);

@@ -16,6 +16,7 @@
 #include "dialect/Fused.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace heddle::fused {
@@ -116,6 +117,12 @@ private:
   llvm::DenseMap<mlir::Value, llvm::SmallVector<ResultRef, 1>> yieldedArguments;
   mlir::Operation *built = nullptr;
 };
+
+/// The operands of a segment that it can omit: unused ones, unless they alone
+/// span the domain.
+llvm::BitVector unusedInputs(mlir::ValueRange inputs,
+                             llvm::ArrayRef<int32_t> indices,
+                             llvm::function_ref<bool(unsigned)> isUsed);
 
 /// Replaces `sweep` by a sweep without unused results and operands.
 SweepOp dropUnused(SweepOp sweep);

@@ -32,6 +32,7 @@ public:
 private:
   void add(const SweepPart &part);
   void bindAll(SweepOp sweep, Fit fit);
+  void embedPositions(SweepOp sweep, Fit fit);
   void replace(BlockArgument argument, Value operand);
   Value forwarded(OpBuilder builder, Value operand, Type bound);
   void dropInternal();
@@ -74,6 +75,23 @@ void SweepMerger::bindAll(SweepOp sweep, Fit fit) {
         replace(argument, operand);
 }
 
+/// The elements of a sweep over rows or columns are one dimension of the merged
+/// sweep.
+void SweepMerger::embedPositions(SweepOp sweep, Fit fit) {
+  if (fit == Fit::same)
+    return;
+  auto axis = fit == Fit::rows ? foreach::Axis::i : foreach::Axis::j;
+  for (Operation &op : sweep.getSegmentBlock(0)) {
+    if (!isa<foreach::ExtentOp, foreach::IndexOp>(op))
+      continue;
+    Operation *clone = mapping.lookup(op.getResult(0)).getDefiningOp();
+    if (auto extent = dyn_cast<foreach::ExtentOp>(clone))
+      extent.setAxis(axis);
+    else
+      cast<foreach::IndexOp>(clone).setAxis(axis);
+  }
+}
+
 void SweepMerger::add(const SweepPart &part) {
   SweepOp sweep = part.sweep;
   bindAll(sweep, part.fit);
@@ -83,6 +101,7 @@ void SweepMerger::add(const SweepPart &part) {
   }
   OpBuilder builder = merged.at(0);
   cloneBody(builder, sweep.getSegmentBlock(0), mapping);
+  embedPositions(sweep, part.fit);
   SmallVector<SweepBuilder::ResultRef> own;
   for (auto [value, result] : llvm::zip_equal(
            sweep.getSegmentYield(0).getValues(), sweep.getSegmentResults(0)))

@@ -51,6 +51,7 @@ public:
     return list[found->second];
   }
   void add(SweepOp sweep, const Domains &domains);
+  void add(const CopiedValue &copy, const Domains &domains);
   /// The sum, with the arguments that have the shapes.
   TrafficList take(const Domains &domains);
 
@@ -89,6 +90,15 @@ void TrafficSum::add(SweepOp sweep, const Domains &domains) {
           .written += bytesOf(result.getType());
 }
 
+void TrafficSum::add(const CopiedValue &copy, const Domains &domains) {
+  Type type = copy.value.getType();
+  if (!isList(type))
+    return;
+  Traffic &traffic = at(domains.shapeOf(copy.value), copy.perIteration);
+  traffic.read += bytesOf(type);
+  traffic.written += bytesOf(type);
+}
+
 TrafficList TrafficSum::take(const Domains &domains) {
   for (Traffic &traffic : list)
     if (auto argument = domains.argumentOf(traffic.shape))
@@ -99,6 +109,13 @@ TrafficList TrafficSum::take(const Domains &domains) {
 TrafficList trafficOf(SweepOp sweep, const Domains &domains) {
   TrafficSum sum;
   sum.add(sweep, domains);
+  return sum.take(domains);
+}
+
+TrafficList trafficOf(ArrayRef<CopiedValue> copies, const Domains &domains) {
+  TrafficSum sum;
+  for (const CopiedValue &copy : copies)
+    sum.add(copy, domains);
   return sum.take(domains);
 }
 

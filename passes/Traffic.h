@@ -11,6 +11,7 @@
 #ifndef HEDDLE_PASSES_TRAFFIC_H
 #define HEDDLE_PASSES_TRAFFIC_H
 
+#include "codegen/layout/Buffers.h"
 #include "passes/Domains.h"
 
 namespace heddle::fused {
@@ -36,6 +37,21 @@ using TrafficList = llvm::SmallVector<Traffic>;
 TrafficList trafficOf(SweepOp sweep, const Domains &domains);
 TrafficList trafficOf(ProgramOp program, const Domains &domains);
 TrafficList trafficOf(ProgramOp program);
+
+/// A value that is copied to another buffer, because no order of reads and
+/// writes allows it to be computed there.
+struct CopiedValue {
+  mlir::Value value;
+  /// The argument, carried value or flag whose buffer the copy writes.
+  mlir::Value to;
+  bool perIteration = false;
+};
+/// The copies of a program whose values have buffers.
+llvm::SmallVector<CopiedValue> copiesOf(ProgramOp program,
+                                        const Buffers &buffers);
+/// The bytes that these copies move.
+TrafficList trafficOf(llvm::ArrayRef<CopiedValue> copies,
+                      const Domains &domains);
 
 /// Adds (or with `sign` -1, subtracts) `from` to `to`.
 void addTraffic(TrafficList &to, const TrafficList &from, int sign = 1);

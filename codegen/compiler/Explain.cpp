@@ -13,6 +13,7 @@
 #include "codegen/compiler/ProgramCompiler.h"
 #include "codegen/plan/PlanExtraction.h"
 #include "codegen/plan/PlanShapes.h"
+#include "dialect/Names.h"
 #include "passes/Traffic.h"
 #include "runtime/plan/PanelClass.h"
 #include "runtime/support/Json.h"
@@ -64,6 +65,7 @@ private:
   double elementsOf(const fused::Traffic &traffic) const;
   Bytes bytesOf(const fused::TrafficList &list) const;
   json::Object describeSweep(fused::SweepOp sweep);
+  json::Object describeCopy(const fused::CopiedValue &copy);
   std::optional<PanelForm> panelFormOf(const PlanNode &loop) const;
   void describePanels(const PanelForm &form, json::Object &sweep) const;
   /// `loop` is the enclosing loop, or null.
@@ -148,11 +150,23 @@ json::Object Explanation::describeSweep(fused::SweepOp sweep) {
     object["threads"] = schedule->getThreads();
     object["tile"] = json::Array(schedule->getTile());
     object["vector"] = json::Array(schedule->getVector());
-    if (const PlanTable *table = tables.lookup(sweepName(sweep)))
+    if (const PlanTable *table = tables.lookup(sweepName(sweep))) {
       if (table->blockColumns)
         object["columns"] = table->blockColumns;
+      if (int64_t held = table->segments.front().heldColumns)
+        object["held_columns"] = held;
+    }
   }
   return object;
+}
+
+json::Object Explanation::describeCopy(const fused::CopiedValue &copy) {
+  return json::Object{
+      {"value", nameOf(copy.value)},
+      {"to", nameOf(copy.to)},
+      {"in_loop", copy.perIteration},
+      {"traffic", fused::describe(fused::trafficOf(copy, domains),
+                                  compilation.getProgram())}};
 }
 
 /// The variant that runs for `tiles` tiles if the data does not fit in the L2
@@ -271,7 +285,9 @@ void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
         if (auto value = sweep.getString(key); value && !value->empty())
           if (!StringRef(*text).contains(*value))
             *text += (text->empty() ? "" : "; ") + value->str();
-      described.push_back(std::move(sweep));
+      // The traffic of a sweep is that of its tiles.
+      if (node.part != SweepPart::Ends)
+        described.push_back(std::move(sweep));
     }
     int64_t tiles = 0;
     for (const PlanArgument &argument : node.arguments)
@@ -280,6 +296,10 @@ void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
     json::Object kernel{{"name", node.name}, {"schedule", schedule},
                         {"reason", reason},  {"in_loop", loop != nullptr},
                         {"tiles", tiles},    {"sweeps", std::move(described)}};
+    if (node.part == SweepPart::Ends) {
+      kernel["ends"] = node.sweeps.front();
+      kernel["members"] = shapes.membersOf(node.table);
+    }
     if (const PlanVariant *variant = chosenVariant(node, tiles)) {
       kernel["entry"] = variant->entry;
       kernel["threads"] = variant->block;
@@ -312,7 +332,10 @@ json::Object Explanation::gather(const Bandwidth &bandwidth) {
     sweeps[sweepName(sweep)] = sweep;
     ++sweepCount;
   });
-  Bytes after = bytesOf(fused::trafficOf(program));
+  auto copied = fused::copiesOf(program, compilation.getBuffers());
+  fused::TrafficList traffic = fused::trafficOf(program, domains);
+  fused::addTraffic(traffic, fused::trafficOf(copied, domains));
+  Bytes after = bytesOf(traffic);
   Bytes before = bytesOf(fused::trafficBefore(program));
   if (before.total == 0)
     before = after;
@@ -324,8 +347,10 @@ json::Object Explanation::gather(const Bandwidth &bandwidth) {
       members = shapes.of(number).size();
       elements = std::max(elements, shapes.elementsOf(number));
     }
-  json::Array kernels, remarks;
+  json::Array kernels, copies, remarks;
   addKernels(plan.graph, nullptr, kernels);
+  for (const fused::CopiedValue &copy : copied)
+    copies.push_back(describeCopy(copy));
   // A pass that runs to a fixed point may repeat a remark.
   llvm::StringSet<> seen;
   for (const std::string &remark : compilation.getRemarks())
@@ -347,6 +372,7 @@ json::Object Explanation::gather(const Bandwidth &bandwidth) {
                                  {"measured", bandwidth.measured},
                                  {"source", bandwidth.source}}},
       {"kernels", std::move(kernels)},
+      {"copies", std::move(copies)},
       {"remarks", std::move(remarks)}};
 }
 

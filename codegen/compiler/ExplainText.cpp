@@ -33,6 +33,7 @@ private:
   void printSummary(const json::Object &explanation);
   void printKernel(const json::Object &kernel);
   void printSchedule(const json::Object &sweep);
+  void printCopy(const json::Object &copy);
 
   std::string text;
   raw_string_ostream os{text};
@@ -84,6 +85,8 @@ void Printer::printSchedule(const json::Object &sweep) {
     bool one = tiles.size() == 1 && tiles.front() == 1;
     fact += (schedule == "stream" ? " element" : " row") +
             std::string(one ? "" : "s");
+    if (auto held = sweep.getInteger("held_columns"))
+      fact += formatv(", more of up to {0} columns", *held);
     if (auto columns = sweep.getInteger("columns"))
       fact += formatv(", {0} columns per block", *columns);
     if (auto panels = sweep.getString("panels"))
@@ -95,8 +98,13 @@ void Printer::printSchedule(const json::Object &sweep) {
 
 void Printer::printKernel(const json::Object &kernel) {
   os << "\nkernel " << *kernel.getString("name")
-     << (*kernel.getBoolean("in_loop") ? " (in a loop)" : "") << ": "
-     << counted(*kernel.getInteger("tiles"), "tile") << '\n';
+     << (*kernel.getBoolean("in_loop") ? " (in a loop)" : "") << ": ";
+  if (auto sweep = kernel.getString("ends")) {
+    os << counted(*kernel.getInteger("members"), "member") << '\n';
+    line("sweep", *sweep + ": the ends of its members, after their tiles");
+    return;
+  }
+  os << counted(*kernel.getInteger("tiles"), "tile") << '\n';
   for (const json::Value &part : *kernel.getArray("sweeps")) {
     const json::Object &sweep = *part.getAsObject();
     line("sweep", *sweep.getString("name") + ": " +
@@ -107,10 +115,25 @@ void Printer::printKernel(const json::Object &kernel) {
   }
 }
 
+void Printer::printCopy(const json::Object &copy) {
+  auto quoted = [&](StringRef key) {
+    StringRef name = *copy.getString(key);
+    return name.empty() ? std::string("a value") : ("'" + name + "'").str();
+  };
+  os << "  " << quoted("value") << " to the buffer of " << quoted("to")
+     << (*copy.getBoolean("in_loop") ? " (in a loop)" : "") << ": "
+     << *copy.getString("traffic") << '\n';
+}
+
 std::string Printer::print(const json::Object &explanation) {
   printSummary(explanation);
   for (const json::Value &kernel : *explanation.getArray("kernels"))
     printKernel(*kernel.getAsObject());
+  const json::Array &copies = *explanation.getArray("copies");
+  if (!copies.empty())
+    os << "\ncopies:\n";
+  for (const json::Value &copy : copies)
+    printCopy(*copy.getAsObject());
   const json::Array &remarks = *explanation.getArray("remarks");
   if (!remarks.empty())
     os << "\nremarks:\n";

@@ -125,35 +125,44 @@ withoutNamespaces(StringRef text, llvm::function_ref<bool(StringRef)> isName) {
 std::string translateMessage(StringRef message, StringRef before,
                              StringRef after, MLIRContext *context) {
   SmallVector<StringRef> parts;
-  auto matches = [&](const char *pattern) {
-    return Regex(pattern).match(message, &parts);
+  auto matches = [&](const Regex &pattern) {
+    return pattern.match(message, &parts);
   };
+  static const Regex noDialect(
+      "^Dialect `[^']*' not found for custom op '([^']*)'"),
+      unknownCustom("^custom op '([^']*)' is unknown"),
+      unregistered("^unregistered operation '(.*)' found in dialect"),
+      newType("^`!\"(.*)\"<\"(.*)\">` type created with unregistered"),
+      newAttribute("^#\"(.*)\"<\"(.*)\">.* attribute created with "
+                   "unregistered"),
+      unknown("^unknown +(type|attribute) `(.*)` in dialect `(.*)`"),
+      createdWithout("^(.*) created with unregistered dialect"),
+      withoutDialect("^(.*) with an unregistered dialect"),
+      parameter("failed to parse ([A-Za-z]+_[A-Za-z]+) parameter '(.*)' which "
+                "is to be a `(.*)`"),
+      ofCustom("^custom op ('[^']*') ");
   if (message.starts_with("Available dialects: "))
     return "";
-  if (matches("^Dialect `[^']*' not found for custom op '([^']*)'") ||
-      matches("^custom op '([^']*)' is unknown") ||
-      matches("^unregistered operation '(.*)' found in dialect"))
+  if (matches(noDialect) || matches(unknownCustom) || matches(unregistered))
     return unknownOperation(parts[1], context);
   if (message.starts_with("operation being parsed with an unregistered"))
     return unknownOperation(lastLiteral(before), context);
-  if (matches("^`!\"(.*)\"<\"(.*)\">` type created with unregistered"))
+  if (matches(newType))
     return ("unknown type '!" + parts[1] + "." + parts[2] +
             "': expected !foreach.list<tensor<...>>, tensor<...>, or a type of "
             "numbers such as f32")
         .str();
-  if (matches("^#\"(.*)\"<\"(.*)\">.* attribute created with unregistered"))
+  if (matches(newAttribute))
     return ("unknown attribute '#" + parts[1] + "." + parts[2] +
             "': " + kDialects)
         .str();
-  if (matches("^unknown +(type|attribute) `(.*)` in dialect `(.*)`"))
+  if (matches(unknown))
     return ("unknown " + parts[1] + " '" + (parts[1] == "type" ? "!" : "#") +
             parts[3] + "." + parts[2] + "'")
         .str();
-  if (matches("^(.*) created with unregistered dialect") ||
-      matches("^(.*) with an unregistered dialect"))
+  if (matches(createdWithout) || matches(withoutDialect))
     return ("unknown " + parts[1] + ": " + kDialects).str();
-  if (matches("failed to parse ([A-Za-z]+_[A-Za-z]+) parameter '(.*)' which "
-              "is to be a `(.*)`"))
+  if (matches(parameter))
     return spelledName(parts[1]) + ": expected " +
            describeType(parts[3]).str() + " for '" + parts[2].str() + "'";
   if (message == "expected operation name in quotes")
@@ -175,7 +184,7 @@ std::string translateMessage(StringRef message, StringRef before,
       message == "expected valid ssa identifier")
     return "expected a value, such as %x";
   std::string text = message.str();
-  if (matches("^custom op ('[^']*') "))
+  if (matches(ofCustom))
     text = (parts[1] + " op " + message.drop_front(parts[0].size())).str();
   return withoutNamespaces(replaceTerms(text), [&](StringRef name) {
     return before.contains(name) || after.contains(name);

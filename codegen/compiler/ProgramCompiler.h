@@ -14,6 +14,7 @@
 
 #include "codegen/compiler/Diagnostics.h"
 #include "codegen/layout/Buffers.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -61,11 +61,8 @@ llvm::ArrayRef<Symbol> librarySymbols() {
 #define HEDDLE_SCALAR(OP, COST, ACCURACY, RANGE, REFERENCE, CUDA, LLVM) LLVM
   static const Symbol symbols[] = {
 #include "dialect/ScalarOps.def"
-      LIBM(trunc) // a conversion to an integer that saturates
-      {"sincos", address(sinCos)},
-      {"sincosf", address(sinCosFloat)},
-      {"memset", address(std::memset)},
-      {"memcpy", address(std::memcpy)},
+      {"sincos", address(sinCos)},        {"sincosf", address(sinCosFloat)},
+      {"memset", address(std::memset)},   {"memcpy", address(std::memcpy)},
       {"memmove", address(std::memmove)},
   };
 #undef UNARY

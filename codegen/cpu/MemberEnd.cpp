@@ -125,6 +125,7 @@ void MemberEnd::emitColumns() {
 }
 
 void MemberEnd::emit() {
+  ofMember = true;
   // The values of a skipped member still contribute to the values of the list.
   if (Value *holds = flag())
     ir.when(b.CreateNot(holds), [&] { b.CreateRetVoid(); });

@@ -105,6 +105,7 @@ State Reduction::combine(const State &a, const State &c) {
   };
   switch (kind) {
   case ReduceKind::add:
+  case ReduceKind::mean: // a sum and a quotient, in fused IR
     return {isFloat ? b.CreateFAdd(a[0], c[0]) : b.CreateAdd(a[0], c[0])};
   case ReduceKind::mul:
     return {isFloat ? b.CreateFMul(a[0], c[0]) : b.CreateMul(a[0], c[0])};
@@ -119,7 +120,8 @@ State Reduction::combine(const State &a, const State &c) {
   case ReduceKind::logsumexp:
     return combineLogsumexp(a, c);
   case ReduceKind::argmax:
-    return combineArgmax(a, c);
+  case ReduceKind::argmin:
+    return combinePositioned(a, c);
   }
   return {};
 }
@@ -140,19 +142,23 @@ State Reduction::combineLogsumexp(const State &a, const State &c) {
   return {most, b.CreateFAdd(left, right)};
 }
 
-/// The larger value, or the earlier position of equal values; NaN is the
-/// largest value.
-State Reduction::combineArgmax(const State &a, const State &c) {
+/// The larger (smaller) value, or the earlier position of equal values; NaN is
+/// the largest (smallest) value.
+State Reduction::combinePositioned(const State &a, const State &c) {
   Value *none = llvm::ConstantInt::get(a[1]->getType(), -1);
   Value *larger, *same;
+  bool isMinimum = kind == ReduceKind::argmin;
   if (llvm::isa<mlir::FloatType>(type)) {
     Value *nanA = b.CreateFCmpUNO(a[0], a[0]);
     Value *nanC = b.CreateFCmpUNO(c[0], c[0]);
     Value *oneNan = b.CreateXor(nanA, nanC);
-    larger = b.CreateOr(b.CreateAnd(nanA, oneNan), b.CreateFCmpOGT(a[0], c[0]));
+    Value *wins =
+        isMinimum ? b.CreateFCmpOLT(a[0], c[0]) : b.CreateFCmpOGT(a[0], c[0]);
+    larger = b.CreateOr(b.CreateAnd(nanA, oneNan), wins);
     same = b.CreateOr(b.CreateAnd(nanA, nanC), b.CreateFCmpOEQ(a[0], c[0]));
   } else {
-    larger = b.CreateICmpSGT(a[0], c[0]);
+    larger =
+        isMinimum ? b.CreateICmpSLT(a[0], c[0]) : b.CreateICmpSGT(a[0], c[0]);
     same = b.CreateICmpEQ(a[0], c[0]);
   }
   Value *takeA =
@@ -219,10 +225,10 @@ void Reduction::store(const State &state, Value *address,
 // Lanes
 //===----------------------------------------------------------------------===//
 
-Lanes Reduction::makeLanes(const llvm::Twine &name) {
+Lanes Reduction::makeLanes(const llvm::Twine &name, int64_t count) {
   Lanes lanes;
   for (llvm::Type *part : parts)
-    lanes.push_back(ir.local(part, threads, name + ".lanes"));
+    lanes.push_back(ir.local(part, count ? count : threads, name + ".lanes"));
   return lanes;
 }
 
@@ -343,6 +349,34 @@ State Reduction::overBlock(const Lanes &lanes, Value *used) {
   llvm::SmallVector<Value *> arguments(lanes.begin(), lanes.end());
   arguments.push_back(used);
   return unpack(b.CreateCall(blockFunction(), arguments));
+}
+
+void Reduction::overGroups(const Lanes &all, Value *first, Value *lanes) {
+  auto combineInto = [&](Value *into, Value *from) {
+    storeLane(combine(loadLane(all, into), loadLane(all, from)), all, into);
+  };
+  // The offsets 16, 8, ... that are multiples of `lanes`, in each warp.
+  Value *bits =
+      b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, lanes, b.getTrue());
+  Value *width = ir.smaller(lanes, ir.i64(32)); // of the results of a warp
+  Value *steps = b.CreateSub(ir.i64(5), ir.smaller(bits, ir.i64(5)));
+  ir.loop(ir.i64(threads / 32), "warp", [&](Value *warp) {
+    Value *base = b.CreateMul(warp, ir.i64(32));
+    ir.loop(steps, "step", [&](Value *step) {
+      Value *offset = b.CreateLShr(ir.i64(16), step);
+      ir.loop(offset, "tree", [&](Value *t) {
+        Value *low = b.CreateAdd(first, b.CreateAdd(base, t));
+        combineInto(low, b.CreateAdd(low, offset));
+      });
+    });
+    ir.loop(width, "place", [&](Value *t) {
+      Value *own = b.CreateAdd(base, t);
+      Value *place = b.CreateAnd(own, b.CreateSub(lanes, ir.i64(1)));
+      ir.when(b.CreateICmpNE(own, place), [&] {
+        combineInto(b.CreateAdd(first, place), b.CreateAdd(first, own));
+      });
+    });
+  });
 }
 
 llvm::Function *Reduction::statesFunction() {

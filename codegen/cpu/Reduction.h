@@ -43,20 +43,24 @@ public:
   void store(const State &state, llvm::Value *address,
              llvm::function_ref<void(llvm::Instruction *)> tag = nullptr);
 
-  /// Makes lanes, and sets the first `used` of them to the neutral element.
-  Lanes makeLanes(const llvm::Twine &name);
+  /// Makes lanes, by default one for each thread; clearLanes sets the first
+  /// `used` of them to the neutral element.
+  Lanes makeLanes(const llvm::Twine &name, int64_t count = 0);
   void clearLanes(const Lanes &lanes, llvm::Value *used);
   State loadLane(const Lanes &lanes, llvm::Value *index);
   void storeLane(const State &state, const Lanes &lanes, llvm::Value *index);
   /// Combines the first `used` lanes of a block.
   State overBlock(const Lanes &lanes, llvm::Value *used);
+  /// Combines the lanes of a block that have the same place in groups of
+  /// `lanes` lanes. The lane of the first group has the result.
+  void overGroups(const Lanes &all, llvm::Value *first, llvm::Value *lanes);
   /// Combines `count` states in memory in the order of a block.
   State overStates(llvm::Value *states, llvm::Value *count);
 
 private:
   bool isPair() const { return parts.size() == 2; }
   llvm::Value *limit(bool largest);
-  State combineArgmax(const State &a, const State &c);
+  State combinePositioned(const State &a, const State &c);
   State combineLogsumexp(const State &a, const State &c);
   void treeOfVectors(const Lanes &lanes, llvm::Value *first, State &result);
   void treeOfLanes(const Lanes &lanes, llvm::Value *first, State &result);

@@ -6,11 +6,14 @@
 // Processes row after row, with one traversal of a row for each phase: a later
 // traversal uses the row values that an earlier traversal reduced. Element
 // values that several traversals need are recomputed from the row, which is in
-// the cache.
+// the cache. The lanes of a row, and the group of lanes that processes it,
+// follow from the columns as on the device, because they determine the order of
+// reductions.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cpu/SweepFunctions.h"
+#include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
 
 using heddle::fused::Level;
@@ -31,8 +34,9 @@ private:
   struct Running {
     SegmentReduction reduction;
     Reduction states;
-    Lanes lanes;  // one for each thread; one lane for row values
+    Lanes lanes;  // one for each thread
     Value *total; // the column states of the tile
+    Lanes groups; // the column states of the groups
     mlir::Value value() const {
       return fused::ReduceOp(reduction.op).getValue();
     }
@@ -46,9 +50,14 @@ private:
   };
 
   void findWork();
+  void findGroups();
+  Value *itemsOfLane();
+  void emitRows();
+  void combineGroups();
   void emitRow(Value *r);
   void emitWalk(Walk &walk, Value *r);
   void emitElement(Walk &walk, Value *r, Value *column, Value *lane);
+  Value *usedBy(const Running &running);
   void reduceColumns(Running &running);
   void reduceRow(Running &running, Value *r);
   void keepForMember();
@@ -63,6 +72,12 @@ private:
 
   Value *tileIndex, *first = nullptr, *count = nullptr, *columns = nullptr,
                     *columnBase = nullptr;
+  /// The lanes of a row and their binary logarithm, the groups of so many lanes
+  /// in a block, and whether rows are held.
+  Value *lanesOfRow = nullptr, *laneBits = nullptr, *groupCount = nullptr,
+        *isHeld = nullptr;
+  Value *group = nullptr; // the first lane of the row's group
+  bool perGroup = false;  // each group has its own column states
   llvm::SmallVector<Running, 4> running;
   llvm::SmallVector<Walk, 2> walks;
   Segment::Values needed;
@@ -84,10 +99,12 @@ void RowsTile::findWork() {
       continue;
     Reduction states = reductionOf(reduction);
     Running r{reduction, states, {}, nullptr};
-    if (reduction.to == Level::column)
+    if (reduction.to == Level::column) {
       r.total = states.address(scratch(reduction, ScratchPer::tileColumn),
                                columnBase);
-    else
+      r.groups =
+          states.makeLanes("column", int64_t(layout.threads) * kHeldItems);
+    } else
       r.lanes = states.makeLanes(stringifyLevel(reduction.to));
     roots.push_back(r.value());
     running.push_back(std::move(r));
@@ -132,6 +149,17 @@ void RowsTile::emitElement(Walk &walk, Value *r, Value *column, Value *lane) {
   for (Running *running : walk.reductions) {
     Reduction &states = running->states;
     Value *value = get(running->value());
+    if (running->reduction.to == Level::column && perGroup) {
+      // Items of a lane are `threads` states apart.
+      Value *item = b.CreateLShr(column, laneBits);
+      Value *place = b.CreateAnd(column, b.CreateSub(lanesOfRow, ir.i64(1)));
+      Value *at = b.CreateAdd(b.CreateAdd(group, place),
+                              b.CreateMul(item, ir.i64(layout.threads)));
+      State state = states.combine(states.loadLane(running->groups, at),
+                                   states.lift(value, b.CreateAdd(first, r)));
+      states.storeLane(state, running->groups, at);
+      continue;
+    }
     if (running->reduction.to == Level::column) {
       // The value of the first row starts the state of a column.
       auto tag = scratchTag(
@@ -149,9 +177,11 @@ void RowsTile::emitElement(Walk &walk, Value *r, Value *column, Value *lane) {
         running->reduction.to == Level::row
             ? column
             : b.CreateAdd(b.CreateMul(b.CreateAdd(first, r), columns), column);
-    State combined = states.combine(states.loadLane(running->lanes, lane),
+    Value *own =
+        running->reduction.to == Level::row ? lane : b.CreateAdd(group, lane);
+    State combined = states.combine(states.loadLane(running->lanes, own),
                                     states.lift(value, position));
-    states.storeLane(combined, running->lanes, lane);
+    states.storeLane(combined, running->lanes, own);
   }
   for (const SegmentResult *result : walk.stores)
     store(*result, at);
@@ -161,7 +191,7 @@ void RowsTile::emitWalk(Walk &walk, Value *r) {
   auto toRow = [](Running *running) {
     return running->reduction.to == Level::row;
   };
-  Value *used = ir.smaller(columns, ir.i64(layout.threads));
+  Value *used = ir.smaller(columns, lanesOfRow);
   bool hasLanes = false;
   for (Running *running : walk.reductions) {
     hasLanes |= running->reduction.to != Level::column;
@@ -172,10 +202,9 @@ void RowsTile::emitWalk(Walk &walk, Value *r) {
     return ir.loop(columns, "column", [&](Value *column) {
       emitElement(walk, r, column, nullptr);
     });
-  ir.loop(ir.ceilDiv(columns, layout.threads), "round", [&](Value *round) {
-    Value *base = b.CreateMul(round, ir.i64(layout.threads));
-    Value *left =
-        ir.smaller(b.CreateSub(columns, base), ir.i64(layout.threads));
+  ir.loop(itemsOfLane(), "round", [&](Value *round) {
+    Value *base = b.CreateMul(round, lanesOfRow);
+    Value *left = ir.smaller(b.CreateSub(columns, base), lanesOfRow);
     ir.loop(left, "lane",
             [&](Value *t) { emitElement(walk, r, b.CreateAdd(base, t), t); });
   });
@@ -208,9 +237,8 @@ void RowsTile::emitRow(Value *r) {
 void RowsTile::reduceRow(Running &running, Value *r) {
   Reduction &states = running.states;
   State state = states.lift(get(running.value()), b.CreateAdd(first, r));
-  State combined =
-      states.combine(states.loadLane(running.lanes, ir.i64(0)), state);
-  states.storeLane(combined, running.lanes, ir.i64(0));
+  State combined = states.combine(states.loadLane(running.lanes, group), state);
+  states.storeLane(combined, running.lanes, group);
 }
 
 //===----------------------------------------------------------------------===//
@@ -237,16 +265,24 @@ void RowsTile::reduceColumns(Running &running) {
   });
 }
 
+/// The lanes that a reduction over the member uses.
+Value *RowsTile::usedBy(const Running &r) {
+  Value *threads = ir.i64(layout.threads);
+  if (r.reduction.from == Level::row)
+    return b.CreateSelect(isHeld, threads, ir.i64(1));
+  Value *ofColumns = ir.smaller(columns, threads);
+  return r.reduction.from == Level::column
+             ? ofColumns
+             : b.CreateSelect(isHeld, threads, ofColumns);
+}
+
 void RowsTile::keepForMember() {
-  Value *used = ir.smaller(columns, ir.i64(layout.threads));
   for (Running &r : running) {
     if (!toMemberOrList(r))
       continue;
     if (r.reduction.from == Level::column)
       ir.when(b.CreateICmpEQ(first, ir.i64(0)), [&] { reduceColumns(r); });
-    State state = r.reduction.from == Level::row
-                      ? r.states.loadLane(r.lanes, ir.i64(0))
-                      : r.states.overBlock(r.lanes, used);
+    State state = r.states.overBlock(r.lanes, usedBy(r));
     r.states.store(
         state,
         r.states.address(scratch(r.reduction, ScratchPer::tile), tileIndex));
@@ -268,6 +304,78 @@ void RowsTile::clearColumnsOfEmptyTile() {
   });
 }
 
+/// The lanes are the least power of two that is enough if each has kHeldItems
+/// elements of a row; without held rows, a block.
+void RowsTile::findGroups() {
+  Value *least = b.CreateUDiv(b.CreateAdd(columns, ir.i64(kHeldItems - 1)),
+                              ir.i64(kHeldItems));
+  Value *leading = b.CreateBinaryIntrinsic(
+      llvm::Intrinsic::ctlz,
+      b.CreateSub(
+          b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, least, ir.i64(1)),
+          ir.i64(1)),
+      b.getFalse());
+  isHeld = b.CreateICmpSLE(columns, ir.i64(slots.held));
+  laneBits = b.CreateSelect(isHeld, b.CreateSub(ir.i64(64), leading),
+                            ir.i64(llvm::Log2_64(layout.threads)));
+  lanesOfRow = b.CreateShl(ir.i64(1), laneBits);
+  groupCount = b.CreateLShr(ir.i64(layout.threads), laneBits);
+}
+
+/// The elements of a row that a lane has at most.
+Value *RowsTile::itemsOfLane() {
+  Value *most = b.CreateAdd(columns, b.CreateSub(lanesOfRow, ir.i64(1)));
+  return b.CreateLShr(most, laneBits);
+}
+
+/// Combines the states that the groups have for each column of the tile.
+void RowsTile::combineGroups() {
+  for (Running &r : running) {
+    if (r.reduction.to != Level::column)
+      continue;
+    auto tag =
+        scratchTag(layout.scratchOf(r.reduction.op, ScratchPer::tileColumn));
+    ir.loop(itemsOfLane(), "item", [&](Value *item) {
+      Value *at = b.CreateMul(item, ir.i64(layout.threads));
+      r.states.overGroups(r.groups, at, lanesOfRow);
+      Value *base = b.CreateMul(item, lanesOfRow);
+      ir.loop(ir.smaller(b.CreateSub(columns, base), lanesOfRow), "place",
+              [&](Value *t) {
+                r.states.store(r.states.loadLane(r.groups, b.CreateAdd(at, t)),
+                               r.states.address(r.total, b.CreateAdd(base, t)),
+                               tag);
+              });
+    });
+  }
+}
+
+/// Processes the rows of the tile in order. Groups of lanes take rows in turn.
+void RowsTile::emitRows() {
+  auto rows = [&] {
+    ir.loop(count, "row", [&](Value *r) {
+      group = b.CreateMul(b.CreateAnd(r, b.CreateSub(groupCount, ir.i64(1))),
+                          lanesOfRow);
+      emitRow(r);
+    });
+  };
+  bool reducesColumns = llvm::any_of(running, [](const Running &r) {
+    return r.reduction.to == Level::column;
+  });
+  if (!reducesColumns)
+    return rows();
+  perGroup = true;
+  ir.when(isHeld, [&] {
+    for (Running &r : running)
+      if (r.reduction.to == Level::column)
+        r.states.clearLanes(r.groups,
+                            b.CreateMul(itemsOfLane(), ir.i64(layout.threads)));
+    rows();
+    combineGroups();
+  });
+  perGroup = false;
+  ir.when(b.CreateNot(isHeld), rows);
+}
+
 void RowsTile::emit() {
   if (Value *holds = flag())
     ir.when(b.CreateNot(holds), [&] { b.CreateRetVoid(); });
@@ -279,13 +387,12 @@ void RowsTile::emit() {
   compute(needed, {}, [&](mlir::Value value) {
     return segment.levelOf(value) <= Level::member;
   });
-  Value *used = ir.smaller(columns, ir.i64(layout.threads));
+  findGroups();
   for (Running &r : running)
     if (toMemberOrList(r))
-      r.states.clearLanes(r.lanes,
-                          r.reduction.from == Level::row ? ir.i64(1) : used);
+      r.states.clearLanes(r.lanes, usedBy(r));
   clearColumnsOfEmptyTile();
-  ir.loop(count, "row", [&](Value *r) { emitRow(r); });
+  emitRows();
   keepForMember();
 }
 

@@ -62,6 +62,16 @@ private:
   LValue special(arith::ExtFOp op) const;
   LValue special(arith::TruncFOp op) const;
   LValue special(arith::FPToSIOp) const;
+  LValue special(arith::FPToUIOp) const;
+  LValue special(arith::DivSIOp) const { return divide(true, true); }
+  LValue special(arith::DivUIOp) const { return divide(false, true); }
+  LValue special(arith::RemSIOp) const { return divide(true, false); }
+  LValue special(arith::RemUIOp) const { return divide(false, false); }
+  LValue special(arith::ShLIOp) const;
+  LValue special(arith::ShRSIOp) const;
+  LValue special(arith::ShRUIOp) const;
+  LValue divide(bool isSigned, bool wantsQuotient) const;
+  LValue isWithin(LValue count) const;
 
   Ir &ir;
   llvm::IRBuilder<> &b;
@@ -73,13 +83,18 @@ private:
 /// Calls a function of libm that has no intrinsic.
 LValue Emitter::library(llvm::StringRef name) const {
   llvm::Type *type = resultType();
+  SmallVector<LValue> arguments;
+  for (mlir::Value value : op->getOperands())
+    arguments.push_back(operand(value));
+  SmallVector<llvm::Type *> types(arguments.size(), type);
   llvm::FunctionCallee callee = ir.module.getOrInsertFunction(
-      type->isDoubleTy() ? name.str() : name.str() + "f", type, type);
+      type->isDoubleTy() ? name.str() : name.str() + "f",
+      llvm::FunctionType::get(type, types, /*isVarArg=*/false));
   auto *function = cast<llvm::Function>(callee.getCallee());
   function->setDoesNotThrow();
   function->setDoesNotAccessMemory();
   function->setWillReturn();
-  return b.CreateCall(callee, {at(0)});
+  return b.CreateCall(callee, arguments);
 }
 
 LValue Emitter::constant(Attribute value) const {
@@ -298,6 +313,66 @@ LValue Emitter::special(arith::FPToSIOp) const {
   LValue x = at(0);
   return b.CreateIntrinsic(Intrinsic::fptosi_sat, {resultType(), x->getType()},
                            {x});
+}
+
+LValue Emitter::special(arith::FPToUIOp) const {
+  LValue x = at(0);
+  return b.CreateIntrinsic(Intrinsic::fptoui_sat, {resultType(), x->getType()},
+                           {x});
+}
+
+/// A division that would trap is replaced by one by 1: by 0, and of the
+/// smallest number by -1, whose quotient wraps. A quotient by 0 is 0, and its
+/// remainder the dividend.
+LValue Emitter::divide(bool isSigned, bool wantsQuotient) const {
+  LValue x = at(0), y = at(1);
+  auto *type = cast<llvm::IntegerType>(x->getType());
+  if (type->getBitWidth() == 1) // has no signed 1
+    return b.CreateAnd(x, wantsQuotient ? y : b.CreateNot(y));
+  LValue zero = llvm::ConstantInt::get(type, 0),
+         one = llvm::ConstantInt::get(type, 1);
+  LValue isZero = b.CreateICmpEQ(y, zero), traps = isZero;
+  if (isSigned) {
+    LValue lowest = llvm::ConstantInt::get(
+        type, APInt::getSignedMinValue(type->getBitWidth()));
+    LValue overflows = b.CreateAnd(
+        b.CreateICmpEQ(x, lowest),
+        b.CreateICmpEQ(y, llvm::ConstantInt::getAllOnesValue(type)));
+    traps = b.CreateOr(traps, overflows);
+  }
+  LValue by = b.CreateSelect(traps, one, y);
+  if (wantsQuotient)
+    return b.CreateSelect(isZero, zero,
+                          isSigned ? b.CreateSDiv(x, by) : b.CreateUDiv(x, by));
+  return b.CreateSelect(isZero, x,
+                        isSigned ? b.CreateSRem(x, by) : b.CreateURem(x, by));
+}
+
+/// Whether a shift by `count`, an unsigned number, is defined in LLVM IR.
+LValue Emitter::isWithin(LValue count) const {
+  auto *type = cast<llvm::IntegerType>(count->getType());
+  unsigned width = type->getBitWidth();
+  if (width == 1) // has no number 1 that is greater than every count
+    return b.CreateNot(count);
+  return b.CreateICmpULT(count, llvm::ConstantInt::get(type, width));
+}
+
+/// Shifts by at least the width shift out every bit.
+LValue Emitter::special(arith::ShLIOp) const {
+  LValue x = at(0), count = at(1);
+  return b.CreateSelect(isWithin(count), b.CreateShl(x, count),
+                        llvm::ConstantInt::get(x->getType(), 0));
+}
+LValue Emitter::special(arith::ShRUIOp) const {
+  LValue x = at(0), count = at(1);
+  return b.CreateSelect(isWithin(count), b.CreateLShr(x, count),
+                        llvm::ConstantInt::get(x->getType(), 0));
+}
+LValue Emitter::special(arith::ShRSIOp) const {
+  LValue x = at(0), count = at(1);
+  LValue most = llvm::ConstantInt::get(x->getType(),
+                                       x->getType()->getIntegerBitWidth() - 1);
+  return b.CreateAShr(x, b.CreateSelect(isWithin(count), count, most));
 }
 
 //===----------------------------------------------------------------------===//

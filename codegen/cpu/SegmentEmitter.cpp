@@ -181,7 +181,47 @@ Value *SegmentEmitter::loadArgument(mlir::BlockArgument argument,
   return value;
 }
 
+/// The number of rows, or of elements of a `stream` sweep, is in the member
+/// descriptor only.
+Value *SegmentEmitter::extentAlong(foreach::Axis axis) {
+  auto columns = [&] { return wideField(context.columnsOffset(), "columns"); };
+  if (axis == foreach::Axis::j)
+    return columns();
+  Value *member = descriptor;
+  if (!ofMember)
+    member = ir.element(b.getInt8Ty(), members(),
+                        b.CreateMul(field(context.countOffset() + 12, "member"),
+                                    ir.i64(context.descriptorBytes())));
+  Value *count =
+      ir.field(b.getInt64Ty(), member, context.countOffset(), "extent");
+  return axis == foreach::Axis::i || layout.rank < 2
+             ? count
+             : b.CreateMul(count, columns(), "extent");
+}
+
+/// Positions in a tile are counted from its first row or element.
+Value *SegmentEmitter::positionAlong(foreach::Axis axis) {
+  if (axis == foreach::Axis::j)
+    return current->index[kJ];
+  Value *first = wideField(context.countOffset(), "first");
+  bool stream =
+      context.sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream;
+  Value *columns = layout.rank == 2
+                       ? wideField(context.columnsOffset(), "columns")
+                       : nullptr;
+  if (stream && columns)
+    first = b.CreateMul(first, columns);
+  Value *at = b.CreateAdd(first, current->index[kI]);
+  if (stream || axis == foreach::Axis::i)
+    return at;
+  return b.CreateAdd(b.CreateMul(at, columns), current->index[kJ]);
+}
+
 void SegmentEmitter::emitOp(mlir::Operation &op) {
+  if (auto extent = llvm::dyn_cast<foreach::ExtentOp>(op))
+    return set(extent, extentAlong(extent.getAxis()));
+  if (auto index = llvm::dyn_cast<foreach::IndexOp>(op))
+    return set(index, positionAlong(index.getAxis()));
   if (auto precompute = llvm::dyn_cast<fused::PrecomputeOp>(op)) {
     // Recomputed at every use, with the same bits as precomputed scalars.
     for (auto [argument, input] :
@@ -219,6 +259,7 @@ void SegmentEmitter::compute(const Segment::Values &needed, const Position &at,
   auto wanted = [&](mlir::Value value) {
     return needed.contains(value) && (!filter || filter(value));
   };
+  current = &at;
   for (mlir::BlockArgument argument : segment.body().getArguments())
     if (wanted(argument))
       set(argument, loadArgument(argument, at));

@@ -94,7 +94,16 @@ protected:
 
   void emitOp(mlir::Operation &op);
 
+  /// Whether the descriptor is that of the member, not of a tile.
+  bool ofMember = false;
+
 private:
+  llvm::Value *extentAlong(foreach::Axis axis);
+  llvm::Value *positionAlong(foreach::Axis axis);
+  /// The position for which values are computed, and the loop position of the
+  /// first element or row of a tile.
+  const Position *current = nullptr;
+
   llvm::Value *loadArgument(mlir::BlockArgument argument, const Position &at);
   llvm::Value *addressOf(int slot, const Position &at);
   llvm::Value *addressOfEntry(int slot);

@@ -28,6 +28,23 @@ StringRef entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant) {
              : "_tiles_by_address";
 }
 
+SmallVector<EndsEntry, 2> endsEntries(fused::SweepOp sweep) {
+  SmallVector<EndsEntry, 2> entries;
+  if (!sweep.getLaunchAttr().endsInOwnLaunch())
+    return entries;
+  std::string name = sweep.getName()->str() + "_ends";
+  for (auto [passing, suffix] :
+       {std::pair(fused::ScalarPassing::value, ""),
+        std::pair(fused::ScalarPassing::address, "_by_address")})
+    if (llvm::any_of(sweep.getLaunchAttr().getVariants(),
+                     [passing = passing](fused::VariantAttr variant) {
+                       return variant.getScalars() == passing;
+                     }))
+      entries.push_back(
+          {name + suffix, passing == fused::ScalarPassing::value});
+  return entries;
+}
+
 std::string oneLaunchEntry(fused::LoopOp loop) {
   return loop.getName().value_or("loop").str() + "_in_one_launch";
 }
@@ -72,37 +89,67 @@ LogicalResult ProgramEmitter::emitSweep(fused::SweepOp sweep) {
     return sweep.emitOpError("has no launch; run fused-configure-launches");
   SweepNames names = nameSweep(sweep, *layout);
   names.hasPrevious = isDependent(sweep);
-  names.hasNext = isDependent(sweep->getNextNode());
+  bool hasNext = isDependent(sweep->getNextNode());
+  SmallVector<EndsEntry, 2> ends = endsEntries(sweep);
+  names.hasNext = hasNext || !ends.empty();
   std::vector<std::string> entries;
   for (fused::VariantAttr variant : sweep.getLaunchAttr().getVariants())
     entries.push_back(names.sweep + entrySuffix(sweep, variant).str());
   if (auto loop = dyn_cast<fused::LoopOp>(sweep->getParentOp()))
     if (loop.getCooperativeAttr())
       entries.push_back(oneLaunchEntry(loop));
-  beginSection(std::move(entries));
+  std::vector<std::string> all = entries, ofEnds;
+  for (const EndsEntry &entry : ends)
+    ofEnds.push_back(entry.name);
+  llvm::append_range(all, ofEnds);
+  beginSection(std::move(all));
   emitTileTypes(*layout, names);
   if (failed(emitPrecomputed(*layout, names)))
     return failure();
   emitParams(names);
-  if (layout->endsList &&
-      failed(EpilogueEmitter(os, sweep, *layout, names).emit()))
+  if (!ends.empty())
+    beginSection(std::move(entries));
+  else if (failed(emitEpilogue(sweep, *layout, names)))
     return failure();
-  bool stream =
-      sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream;
+  std::vector<std::unique_ptr<SegmentEmitter>> segments;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
-    LogicalResult done =
-        stream ? StreamEmitter(os, sweep, *layout, names, buffers, s).emit()
-               : RowsEmitter(os, sweep, *layout, names, buffers, s).emit();
-    if (failed(done))
+    if (sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream)
+      segments.push_back(std::make_unique<StreamEmitter>(os, sweep, *layout,
+                                                         names, buffers, s));
+    else
+      segments.push_back(
+          std::make_unique<RowsEmitter>(os, sweep, *layout, names, buffers, s));
+    if (failed(segments.back()->emit()))
       return failure();
   }
-  emitDispatch(*layout, names);
+  emitDispatch(*layout, names, "process");
   emitBlockFunction(sweep, *layout, names);
   for (fused::VariantAttr variant : sweep.getLaunchAttr().getVariants()) {
     beginSection({names.sweep + entrySuffix(sweep, variant).str()});
     emitEntry(sweep, *layout, names, variant);
   }
+  if (ends.empty())
+    return success();
+  beginSection(std::move(ofEnds));
+  if (failed(emitEpilogue(sweep, *layout, names)))
+    return failure();
+  for (std::unique_ptr<SegmentEmitter> &segment : segments)
+    if (failed(segment->emitEndOfOwnLaunch()))
+      return failure();
+  emitDispatch(*layout, names, "end");
+  emitMemberFunction(*layout, names, hasNext);
+  for (const EndsEntry &entry : ends) {
+    beginSection({entry.name});
+    emitEndsEntry(*layout, names, entry);
+  }
   return success();
+}
+
+LogicalResult ProgramEmitter::emitEpilogue(fused::SweepOp sweep,
+                                           const SweepLayout &layout,
+                                           const SweepNames &names) {
+  return success(!layout.endsList ||
+                 succeeded(EpilogueEmitter(os, sweep, layout, names).emit()));
 }
 
 LogicalResult ProgramEmitter::emit() {

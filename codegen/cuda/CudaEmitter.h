@@ -33,6 +33,14 @@ llvm::ArrayRef<llvm::StringRef> deviceHeaderNames();
 
 /// The suffix of an entry, after the name of its sweep.
 llvm::StringRef entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant);
+/// An entry that ends the members of a sweep, in a launch of its own.
+struct EndsEntry {
+  std::string name;
+  bool byValue;
+};
+/// These entries, one for each way to pass scalars; none if the blocks of tiles
+/// end the members.
+llvm::SmallVector<EndsEntry, 2> endsEntries(fused::SweepOp sweep);
 /// The name of the entry that runs a loop in one launch.
 std::string oneLaunchEntry(fused::LoopOp loop);
 

@@ -38,7 +38,8 @@ static bool isPrintedOnce(OpOperand &use) {
 /// operation after it that is not a constant.
 static bool isCandidate(Operation &op, Operation *next) {
   if (op.getNumResults() != 1 || !op.getResult(0).hasOneUse() ||
-      isa<fused::ReduceOp, fused::PrecomputeOp, fused::RecordOp>(op))
+      isa<fused::ReduceOp, fused::PrecomputeOp, fused::RecordOp,
+          foreach::ExtentOp, foreach::IndexOp>(op))
     return false;
   OpOperand &use = *op.getResult(0).use_begin();
   Operation *user = use.getOwner();

@@ -26,8 +26,7 @@ LogicalResult SegmentEmitter::emitMemberValues() {
            layout.scratchOf(op, ScratchPer::tileColumn) >= 0;
   });
   if (tiles)
-    os << "const int first_tile = tile_index - static_cast<int>(tile.first / "
-       << slots.tile << ");\n";
+    os << "const int first_tile = tile_index - " << firstTileOffset() << ";\n";
   for (fused::ReduceOp op : reductions) {
     int area = layout.scratchOf(op, ScratchPer::tile);
     if (area < 0)
@@ -227,7 +226,7 @@ LogicalResult SegmentEmitter::emitEnd() {
 void SegmentEmitter::emitCombineFunction() {
   beginFunction();
   os << "__syncthreads(); // the tile is done\n"
-     << "const int own = static_cast<int>(tile.first / " << slots.tile << ");\n"
+     << "const int own = " << firstTileOffset() << ";\n"
      << "#pragma unroll 1\n"
      << "for (long long step = 1; step < tile.tiles; step *= "
         "heddle::tiles_combined) {\n";
@@ -258,6 +257,10 @@ void SegmentEmitter::emitCombineFunction() {
 
 LogicalResult SegmentEmitter::emitEndFunction() {
   beginFunction();
+  // Without states of tiles, the end is the work of one thread. The last block
+  // of a member calls it with one; a launch of its own calls it with all.
+  if (!slots.endsAfterStores && !tilesEndMembers())
+    os << "if (threadIdx.x != 0)\n  return;\n";
   // Values that were computed before the elements are recomputed: keeping them
   // would cost registers in every block.
   declareScalarInputs([&](Value argument) { return isUsedAtEnd(argument); });
@@ -275,8 +278,10 @@ LogicalResult SegmentEmitter::emitEndFunction() {
       })) ||
       failed(emitEnd()))
     return failure();
-  endFunction("Runs once per member, in the last block of the member.", "void",
-              "end");
+  endFunction(tilesEndMembers()
+                  ? "Runs once per member, in the last block of the member."
+                  : "Runs once per member, when its tiles are complete.",
+              "void", "end");
   return success();
 }
 

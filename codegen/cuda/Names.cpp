@@ -29,6 +29,8 @@ static bool isUsedBySource(StringRef name) {
               "exp2f log2 log2f log1p log1pf expm1 expm1f isnan isinf "
               "isfinite copysign copysignf abs fmaxf fmax fminf fmin min "
               "max add mul any all sign convert load store first last "
+              "trunc truncf rint rintf fmod fmodf log10 "
+              "log10f tan tanf atan atanf atan2 atan2f "
               "asserts assert printf malloc free float2 float4 double2 int2 "
               "int4 uint2 uint4 dim3 half INFINITY NAN NULL linux "
               "EvictFirst params whole there all_there iteration unix")
@@ -46,8 +48,8 @@ static bool isUsedBySource(StringRef name) {
 /// the same name would hide the function.
 static bool isLikeFunction(StringRef name) {
   static const llvm::StringSet<> endings = {
-      "block",      "combine",     "count",   "end",  "epilogue", "params",
-      "precompute", "precomputed", "process", "tile", "walk"};
+      "block",  "combine",    "count",       "end",     "epilogue", "held",
+      "params", "precompute", "precomputed", "process", "tile",     "walk"};
   StringRef unnumbered = name.rtrim("0123456789").rtrim('_');
   return endings.contains(unnumbered.rsplit('_').second);
 }

@@ -213,8 +213,7 @@ void PanelEmitter::emitTypes() {
   os << "// Dynamic shared memory: the stages of rows (with 32 bytes for the "
         "alignment of a bulk copy), the columns of all thread\n"
         "// groups, and column values that threads broadcast.\n"
-     << "constexpr int row_bytes = heddle::bytes_of_row<" << widest
-     << ">;\n"
+     << "constexpr int row_bytes = heddle::bytes_of_row<" << widest << ">;\n"
      << "constexpr bool broadcasts = heddle::broadcast_bytes<" << widestSum
      << ", " << 4 * panel.words
      << "> >= " << (sizes.empty() ? "0" : StringRef(sizes).drop_front(3))

@@ -29,6 +29,9 @@ private:
   /// if empty).
   void beginSection(std::vector<std::string> entries);
   mlir::LogicalResult emitSweep(fused::SweepOp sweep);
+  mlir::LogicalResult emitEpilogue(fused::SweepOp sweep,
+                                   const SweepLayout &layout,
+                                   const SweepNames &names);
 
   // SourceBanner.cpp
   void emitBanner();
@@ -42,11 +45,19 @@ private:
                                       const SweepNames &names);
 
   // SweepEntries.cpp
-  void emitDispatch(const SweepLayout &layout, const SweepNames &names);
+  void emitDispatch(const SweepLayout &layout, const SweepNames &names,
+                    llvm::StringRef part);
   void emitBlockFunction(fused::SweepOp sweep, const SweepLayout &layout,
                          const SweepNames &names);
   void emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
                  const SweepNames &names, fused::VariantAttr variant);
+  void emitMemberFunction(const SweepLayout &layout, const SweepNames &names,
+                          bool hasNext);
+  void emitEndsEntry(const SweepLayout &layout, const SweepNames &names,
+                     const EndsEntry &entry);
+  /// Prints an entry, whose head ends with `bounds`.
+  void emitEntry(const SweepNames &names, llvm::StringRef bounds,
+                 llvm::StringRef entry, bool byValue, llvm::StringRef call);
 
   // OneLaunchLoop.cpp
   mlir::LogicalResult emitLoop(fused::LoopOp loop);

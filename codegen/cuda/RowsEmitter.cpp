@@ -70,7 +70,8 @@ RowsEmitter::Slice RowsEmitter::sliceOf(ArrayRef<Value> roots,
   SmallVector<Value> left(roots);
   while (!left.empty()) {
     Value value = left.pop_back_val();
-    if (!llvm::is_contained(wanted, levels.of(value).level))
+    if (!llvm::is_contained(wanted, levels.of(value).level) ||
+        heldValues.contains(value))
       continue;
     Operation *op = value.getDefiningOp();
     if (!op)
@@ -182,21 +183,27 @@ void RowsEmitter::takePrefetched(const Batch &batch, StringRef next) {
                 << "heddle::keep_order();\n";
 }
 
-LogicalResult RowsEmitter::emitElements(unsigned phase) {
+/// The reductions that accumulate elements and the results that are stored in
+/// `phase`, with the values that they use.
+RowsEmitter::ElementWork RowsEmitter::workOf(unsigned phase) {
+  ElementWork work;
   auto yield = sweep.getSegmentYield(segment);
-  SmallVector<fused::ReduceOp> taken;
-  SmallVector<unsigned> written;
-  SmallVector<Value> roots;
   for (fused::ReduceOp op : reductions)
     if (isOfPhase(op, phase)) {
-      taken.push_back(op);
-      roots.push_back(op.getValue());
+      work.reduced.push_back(op);
+      work.roots.push_back(op.getValue());
     }
   for (auto [result, value] : llvm::enumerate(yield.getValues()))
     if (isElementResult(result) && phases.lookup(value) == phase) {
-      written.push_back(result);
-      roots.push_back(value);
+      work.written.push_back(result);
+      work.roots.push_back(value);
     }
+  return work;
+}
+
+LogicalResult RowsEmitter::emitElements(unsigned phase) {
+  auto yield = sweep.getSegmentYield(segment);
+  auto [taken, written, roots] = workOf(phase);
   if (roots.empty())
     return success();
   declareAccumulators([&](Operation *op) {
@@ -340,6 +347,8 @@ LogicalResult RowsEmitter::emitColumns() {
 }
 
 LogicalResult RowsEmitter::emitWalk() {
+  phases.clear();
+  lastPhase = 0;
   assignPhases();
   declareScalarInputs([&](Value argument) { return isUsedInWalk(argument); });
   if (failed(declarePrecomputed()) || failed(declareOps([&](Operation *op) {

@@ -74,6 +74,30 @@ private:
   void beginSharedColumns();
   void declarePart();
   std::string declarePartOf(int slot);
+  // Rows in registers (HeldRows.cpp).
+  std::string group, firstRow; // variables
+  /// The arrays of the states of columns.
+  llvm::DenseMap<mlir::Operation *, std::string> columnStates;
+  /// The values of elements that a phase keeps for later phases.
+  llvm::DenseSet<mlir::Value> heldValues;
+  struct ElementWork {
+    llvm::SmallVector<fused::ReduceOp> reduced;
+    llvm::SmallVector<unsigned> written;
+    llvm::SmallVector<mlir::Value> roots;
+  };
+  mlir::LogicalResult emitHeldWalk() override;
+  ElementWork workOf(unsigned phase);
+  bool isPrintedSlow(mlir::Operation *op) const;
+  std::string heldItems() const;
+  void beginHeldItems();
+  void beginHeldColumns();
+  void loadHeld(const Slice &elements);
+  mlir::LogicalResult emitHeldElements(unsigned phase);
+  mlir::LogicalResult printHeldElement(const ElementWork &work,
+                                       const Slice &slice);
+  mlir::LogicalResult emitHeldRow();
+  void storeHeldRow();
+  void storeHeldColumns();
   bool isOfPhase(fused::ReduceOp op, unsigned phase) const;
   /// The position of an element among the elements that `op` reduces.
   static std::string positionOf(fused::ReduceOp op);

@@ -96,6 +96,19 @@ private:
       result = {"bool(" + result.text + ")", Binding::primary};
     return result;
   }
+  /// A function template of integers over the type of the result, which
+  /// literals do not determine. `flags` is an expression of the flags A and B.
+  Expression integerCall(StringRef function, StringRef flags) const {
+    Type type = op->getResult(0).getType();
+    if (!type.isInteger(1))
+      return call("heddle::" + function + "<" + computedType(type) + ">");
+    std::string text;
+    for (char c : flags)
+      text += c == 'A'   ? at(0, Binding::unary)
+              : c == 'B' ? at(1, Binding::unary)
+                         : std::string(1, c);
+    return {"bool(" + text + ")", Binding::primary};
+  }
   Expression call(const Twine &function) const {
     std::string text = function.str() + "(";
     for (unsigned k = 0; k < op->getNumOperands(); ++k)
@@ -143,6 +156,9 @@ private:
   Expression special(arith::ExtUIOp) const { return fromUnsigned(); }
   Expression special(arith::UIToFPOp) const { return fromUnsigned(); }
   Expression special(arith::TruncIOp op) const;
+  Expression special(arith::FPToSIOp op) const;
+  Expression special(arith::FPToUIOp op) const;
+  Expression special(arith::BitcastOp op) const;
 
   Operation *op;
   llvm::function_ref<Expression(Value)> operand;
@@ -373,6 +389,31 @@ Expression Printer::special(arith::TruncIOp op) const {
   return cast();
 }
 
+/// Conversions of the device saturate from f32 to i32, where they also give 0
+/// for NaN. A signed flag is -1 or 0.
+Expression Printer::special(arith::FPToSIOp op) const {
+  if (op.getIn().getType().isF32() && op.getType().isInteger(32))
+    return cast();
+  if (op.getType().isInteger(1))
+    return {at(0, Binding::unary) + " <= -1", Binding::comparison};
+  return call("heddle::saturated<" + computedType(op.getType()) + ">");
+}
+
+Expression Printer::special(arith::FPToUIOp op) const {
+  if (op.getType().isInteger(1))
+    return {at(0, Binding::unary) + " >= 1", Binding::comparison};
+  return call("heddle::saturated_unsigned<" + computedType(op.getType()) + ">");
+}
+
+Expression Printer::special(arith::BitcastOp op) const {
+  Type from = op.getIn().getType(), to = op.getType();
+  if (isa<FloatType>(from) == isa<FloatType>(to))
+    return operand(op.getIn());
+  if (isa<FloatType>(from))
+    return call(to.isInteger(32) ? "__float_as_int" : "__double_as_longlong");
+  return call(to.isF32() ? "__int_as_float" : "__longlong_as_double");
+}
+
 //===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
@@ -381,6 +422,7 @@ std::optional<Expression> Printer::print() const {
   using Result = std::optional<Expression>;
 #define INFIX(SIGN, BINDING) infix(SIGN, Binding::BINDING)
 #define INTEGER(SIGN, BINDING, FLAGS) integer(SIGN, Binding::BINDING, FLAGS)
+#define INTEGER_CALL(FUNCTION, FLAGS) integerCall(FUNCTION, #FLAGS)
 #define BITS(SIGN) bits(SIGN)
 #define CALL(FUNCTION) call(FUNCTION)
 #define LIBM(FUNCTION) library(#FUNCTION)
@@ -394,6 +436,7 @@ std::optional<Expression> Printer::print() const {
       .Default([](Operation *) -> Result { return std::nullopt; });
 #undef INFIX
 #undef INTEGER
+#undef INTEGER_CALL
 #undef BITS
 #undef CALL
 #undef LIBM

@@ -10,6 +10,7 @@
 
 #include "codegen/cuda/ProgramEmitter.h"
 #include "codegen/layout/BranchlessMath.h"
+#include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
 #include "runtime/support/Text.h"
 
@@ -31,6 +32,8 @@ void ProgramEmitter::emitBanner() {
     os << "//\n// " << layout->name << ", "
        << fused::stringifyScheduleKind(sweep.getScheduleAttr().getKind())
        << ": a block of " << layout->threads << " threads processes a tile";
+    if (sweep.getLaunchAttr() && sweep.getLaunchAttr().endsInOwnLaunch())
+      os << ", then another ends a member";
     for (auto [s, segment] : llvm::enumerate(layout->segments)) {
       int64_t bytes = 0;
       std::vector<std::string> read, written;
@@ -56,7 +59,8 @@ void ProgramEmitter::emitBanner() {
 
 void ProgramEmitter::emitIncludes() {
   bool reduces = false, loops = false, shares = false, iterations = false;
-  bool branchless = false;
+  bool branchless = false, held = false;
+  int64_t staged = 0;
   program.walk([&](Operation *op) {
     reduces |= isa<fused::ReduceOp, fused::PrecomputeOp>(op);
     loops |= isa<fused::LoopOp>(op);
@@ -67,6 +71,10 @@ void ProgramEmitter::emitIncludes() {
   for (fused::SweepOp sweep : sweeps)
     if (auto layout = SweepLayout::compute(sweep, buffers); succeeded(layout)) {
       shares |= layout->columns > 0;
+      for (const SegmentLayout &segment : layout->segments) {
+        held |= segment.held > 0;
+        staged = std::max(staged, stagedBytes(segment));
+      }
       if (sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream)
         for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
           branchless |= usesBranchlessMath(sweep, s);
@@ -76,6 +84,8 @@ void ProgramEmitter::emitIncludes() {
             return segment.endsMembers;
           });
     }
+  if (staged)
+    os << "#define HEDDLE_ROW_STAGE_BYTES " << staged << "\n";
   os << "#include \"access.cuh\"\n";
   if (branchless)
     os << "#include \"branchless.cuh\"\n";
@@ -86,6 +96,8 @@ void ProgramEmitter::emitIncludes() {
   os << "#include \"math.cuh\"\n";
   if (reduces)
     os << "#include \"reduce.cuh\"\n";
+  if (held)
+    os << "#include \"rows.cuh\"\n";
   if (shares)
     os << "#include \"shares.cuh\"\n";
   os << "#include \"tables.cuh\"\n";

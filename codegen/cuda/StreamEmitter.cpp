@@ -156,6 +156,18 @@ bool StreamEmitter::reducesElements() const {
                       [&](fused::ReduceOp op) { return isReduced(op); });
 }
 
+/// In a `stream` sweep, a matrix is a vector.
+Expression StreamEmitter::positionAlong(foreach::Axis) const {
+  std::string sizes = "<" + std::to_string(layout.threads) + ", " +
+                      std::to_string(slots.vector);
+  if (reducesElements())
+    return {"tile.first + heddle::position_in_round" + sizes + ">(round, k)",
+            Expression::sum};
+  return {"tile.first + heddle::position<false, " + sizes.substr(1) +
+              ">(whole, k" + (repeats() > 1 ? ", round" : "") + ")",
+          Expression::sum};
+}
+
 /// Prints the computation of one element: `index` selects it in the arrays of
 /// the thread.
 LogicalResult StreamEmitter::emitElement(StringRef index) {

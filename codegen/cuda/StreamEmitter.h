@@ -77,6 +77,7 @@ private:
 
   // StreamBranchless.cpp
   std::optional<Expression> printOp(mlir::Operation *op) override;
+  Expression positionAlong(foreach::Axis axis) const override;
   bool isDividedRoot(mlir::Value value) const;
   bool isInQuotient(mlir::Operation *op) const;
   mlir::LogicalResult emitElementFunction() override;

@@ -11,6 +11,7 @@
 #include "codegen/cuda/SweepEmitter.h"
 #include "codegen/cuda/Inlining.h"
 #include "codegen/cuda/Precomputed.h"
+#include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "dialect/ReduceKinds.h"
@@ -53,7 +54,32 @@ bool SegmentEmitter::isElement(Operation *op) const {
 // Expressions
 //===----------------------------------------------------------------------===//
 
+/// The number of rows, or of elements of a `stream` sweep, is in the member
+/// descriptor only.
+Expression SegmentEmitter::extentAlong(foreach::Axis axis) const {
+  if (axis == foreach::Axis::j)
+    return {"tile.columns", Expression::primary};
+  std::string count = "static_cast<const " + names.memberType(layout) +
+                      " *>(params.table.members)[tile.member].count";
+  if (axis == foreach::Axis::i || layout.rank < 2)
+    return {count, Expression::primary};
+  return {count + " * tile.columns", Expression::product};
+}
+
+/// In a sweep by rows; each loop has variables of these names.
+Expression SegmentEmitter::positionAlong(foreach::Axis axis) const {
+  if (axis == foreach::Axis::j)
+    return {"column", Expression::primary};
+  if (axis == foreach::Axis::i)
+    return {"tile.first + row", Expression::sum};
+  return {"(tile.first + row) * tile.columns + column", Expression::sum};
+}
+
 std::optional<Expression> SegmentEmitter::printOp(Operation *op) {
+  if (auto extent = dyn_cast<foreach::ExtentOp>(op))
+    return extentAlong(extent.getAxis());
+  if (auto index = dyn_cast<foreach::IndexOp>(op))
+    return positionAlong(index.getAxis());
   return printScalar(op, [&](Value operand) { return expression(operand); });
 }
 
@@ -250,12 +276,15 @@ bool SegmentEmitter::isUseInWalk(OpOperand &use) const {
     return levels.countedBy(reduce) > Level::member;
   Value result = user->getResult(0);
   fused::LevelOf level = levels.of(result);
-  // Element and row values are computed even if they are unused.
-  return !level.after && (level.level > Level::member || isUsedInWalk(result));
+  // Element and row values are computed even if they are unused; column values
+  // only where others need them.
+  bool always = level.level > Level::member && level.level != Level::column;
+  return !level.after && (always || isUsedInWalk(result));
 }
 
-void SegmentEmitter::findUsedInWalk() {
-  if (slots.columns) {
+void SegmentEmitter::findUsedInWalk(bool shared) {
+  usedInWalk.clear();
+  if (shared) {
     usedInWalk = fused::backwardSlice(fused::elementResults(sweep, segment));
     return;
   }
@@ -326,14 +355,14 @@ void SegmentEmitter::accumulate(fused::ReduceOp op, const Twine &position) {
   os << "));\n";
 }
 
-void SegmentEmitter::storePartials() {
+void SegmentEmitter::storePartials(bool always) {
   for (fused::ReduceOp op : reductions) {
     int area = layout.scratchOf(op, ScratchPer::tile);
     if (area < 0 || !accumulators.contains(op))
       continue;
     // A row value has the same state in every thread, so the states need no
     // combination.
-    bool perThread = levels.countedBy(op) != Level::row;
+    bool perThread = always || levels.countedBy(op) != Level::row;
     std::string part = accumulators[op];
     if (perThread)
       os << part << " = heddle::over_block<" << kindOf(op) << ", "
@@ -398,6 +427,85 @@ LogicalResult SegmentEmitter::emitWalkFunction() {
   return success();
 }
 
+LogicalResult SegmentEmitter::emitHeldFunction() {
+  beginFunction();
+  if (failed(emitHeldWalk()))
+    return failure();
+  endFunction("Processes a tile of rows that threads hold in registers.",
+              "void", "held");
+  return success();
+}
+
+/// Prints the processing of a tile whose rows are held. One of the blocks that
+/// would divide a tile of wider rows processes it.
+void SegmentEmitter::emitHeldTile() {
+  os << "if (tile.columns <= " << slots.held << ") {\n";
+  os.indent();
+  if (slots.columns)
+    os << "if (" << blockOfTile() << " > 0)\n  return;\n";
+  if (stagedBytes(slots) > 0)
+    emitStagedTile();
+  else
+    os << callOf("held") << ";\n";
+  if (!slots.columns) {
+    os.unindent() << "} else {\n  " << callOf("walk") << ";\n}\n";
+    return;
+  }
+  if (slots.endsMembers)
+    os << "if (heddle::arrives_last(&params.table.tickets[tile.member], "
+          "tile.tiles))\n  "
+       << callOf("end") << ";\n";
+  os << "return;\n";
+  os.unindent() << "}\n";
+}
+
+/// Prints the processing of a tile whose matrices are in shared memory if rows
+/// are short.
+void SegmentEmitter::emitStagedTile() {
+  auto fields = fieldNames(slots, buffers);
+  auto ofMatrices = [&](auto print) {
+    int64_t at = 0;
+    for (auto [k, slot] : llvm::enumerate(slots.operands))
+      if (slot.index == kIJ) {
+        print(slot, fields[k], fields[k + 1], at);
+        at += stagedBytesOf(storageBytes(slot.storage));
+      }
+  };
+  os << "auto near = tile;\n"
+     << "const heddle::row_stage<" << layout.threads
+     << ", HEDDLE_ROW_STAGE_BYTES> stage(tile.columns, tile.count);\n"
+     << "if (stage.is_used) {\n";
+  ofMatrices([&](const OperandSlot &slot, StringRef field, StringRef stride,
+                 int64_t at) {
+    os << "  stage." << (slot.read ? "load" : "place") << "(near." << field
+       << ", near." << stride << ", " << at << ");\n";
+  });
+  os << "  __syncthreads();\n}\n"
+     << names.functions->call(functionName("held"), {{"tile", "near"}})
+     << ";\n";
+  if (llvm::any_of(slots.operands, [](const OperandSlot &slot) {
+        return slot.index == kIJ && slot.written;
+      })) {
+    os << "if (stage.is_used) {\n  __syncthreads();\n";
+    ofMatrices([&](const OperandSlot &slot, StringRef field, StringRef stride,
+                   int64_t) {
+      if (slot.written)
+        os << "  stage.store(near." << field << ", tile." << field << ", tile."
+           << stride << ");\n";
+    });
+    os << "}\n";
+  }
+}
+
+/// The number of tiles of the member before this one.
+std::string SegmentEmitter::firstTileOffset() const {
+  return "static_cast<int>(tile.first / " +
+         (slots.held ? "heddle::rows_of_tile(" + std::to_string(slots.tile) +
+                           ", " + std::to_string(slots.held) + ", tile.columns)"
+                     : std::to_string(slots.tile)) +
+         ")";
+}
+
 /// A member whose condition does not hold keeps its values, which still count
 /// for the list.
 void SegmentEmitter::emitSkippedTile() {
@@ -423,7 +531,7 @@ void SegmentEmitter::emitProcessFunction() {
   bool isAlone = layout.columns && !slots.columns;
   std::string whole = vectorCondition();
   if (!isAlone && !waitsAtOnce() && layout.whereOperand.empty() &&
-      !slots.endsMembers && slots.tickets < 0 && whole.empty()) {
+      !tilesEndMembers() && slots.tickets < 0 && whole.empty() && !slots.held) {
     names.functions->drop();
     names.functions->alias(functionName("process"), functionName("walk"));
     return;
@@ -434,19 +542,21 @@ void SegmentEmitter::emitProcessFunction() {
     os << "heddle::wait_for_dependency();\n";
   if (!layout.whereOperand.empty())
     emitSkippedTile();
+  if (slots.held)
+    emitHeldTile();
   if (names.functions->takes(functionName("walk"), vectorFlag()))
     os << "const bool " << vectorFlag() << " = " << whole << ";\n";
   if (arrivesEarly())
     os << "const unsigned arrived = " << callOf("walk") << ";\n"
        << "if (threadIdx.x == 0 && arrived == tile.tiles - 1)\n  "
        << callOf("end") << ";\n";
-  else
+  else if (!slots.held || slots.columns)
     os << callOf("walk") << ";\n";
   if (slots.endsMembers && slots.columns)
     emitEndOfSharedTile();
   else if (slots.tickets >= 0)
     os << "if (" << callOf("combine") << ")\n  " << callOf("end") << ";\n";
-  else if (slots.endsMembers && !arrivesEarly())
+  else if (tilesEndMembers() && !arrivesEarly())
     os << "if (heddle::arrives_last(&params.table.tickets[tile.member], "
           "tile.tiles))\n  "
        << callOf("end") << ";\n";
@@ -456,16 +566,31 @@ void SegmentEmitter::emitProcessFunction() {
 LogicalResult SegmentEmitter::emit() {
   newScope();
   findUsedAtEnd();
-  findUsedInWalk();
+  if (slots.held) {
+    findUsedInWalk(/*shared=*/false);
+    if (failed(emitHeldFunction()))
+      return failure();
+  }
+  findUsedInWalk(/*shared=*/slots.columns > 0);
   if (failed(emitElementFunction()) || failed(emitWalkFunction()))
     return failure();
   if (slots.columns && slots.endsMembers && failed(emitCountFunction()))
     return failure();
   if (slots.tickets >= 0)
     emitCombineFunction();
-  if (slots.endsMembers && failed(emitEndFunction()))
+  if (tilesEndMembers() && failed(emitEndFunction()))
     return failure();
   emitProcessFunction();
+  return checkLost();
+}
+
+LogicalResult SegmentEmitter::emitEndOfOwnLaunch() {
+  if (slots.endsMembers && failed(emitEndFunction()))
+    return failure();
+  return checkLost();
+}
+
+LogicalResult SegmentEmitter::checkLost() {
   if (lost)
     return sweep.emitOpError("computes with a value that its CUDA source does "
                              "not declare where it is needed");

@@ -73,6 +73,10 @@ public:
   /// Prints the device functions that process one tile of the segment.
   mlir::LogicalResult emit();
 
+  /// Prints the device function that ends a member of the segment, for a launch
+  /// of its own. Call emit() before.
+  mlir::LogicalResult emitEndOfOwnLaunch();
+
   /// The name of a function of the segment, such as `adamw_walk` or, with
   /// several segments, `adamw_walk_0`.
   std::string functionName(llvm::StringRef part) const;
@@ -89,6 +93,8 @@ protected:
   void newScope();
   /// Prints the traversal of the tile, from its loads to its last store.
   virtual mlir::LogicalResult emitWalk() = 0;
+  /// Prints the traversal of a tile whose rows are held (HeldRows.cpp).
+  virtual mlir::LogicalResult emitHeldWalk() { return mlir::failure(); }
 
   /// The condition under which the traversal accesses elements as vectors, and
   /// the name of its parameter; empty without vectors. The condition is a
@@ -101,6 +107,10 @@ protected:
 
   /// The expression of a scalar operation.
   virtual std::optional<Expression> printOp(mlir::Operation *op);
+  /// The extent of the member along `axis`, and the position of the current
+  /// element, row or column.
+  Expression extentAlong(foreach::Axis axis) const;
+  virtual Expression positionAlong(foreach::Axis axis) const;
   /// Declares, in order, the values of the operations for which `wanted` holds.
   /// Constants, and values that Inlining.h selects, are printed where they are
   /// used.
@@ -143,7 +153,7 @@ protected:
   /// Prints the statement that combines a value at `position` into its
   /// reduction.
   void accumulate(fused::ReduceOp op, const llvm::Twine &position);
-  void storePartials();
+  void storePartials(bool perThread = false);
   /// Prints the wait for the previous launch, if it may still run; reads of its
   /// results follow.
   void waitForDependency();
@@ -154,6 +164,12 @@ protected:
            fused::Arrival::early;
   }
   void arriveEarly();
+  /// Whether blocks of tiles end members; otherwise a launch of its own does.
+  bool tilesEndMembers() const {
+    return slots.endsMembers &&
+           fused::SweepOp(sweep).getLaunchAttr().getArrivals()[segment] !=
+               fused::Arrival::own_launch;
+  }
   /// Whether the traversal uses a value.
   bool isUsedInWalk(mlir::Value value) const {
     return usedInWalk.contains(value);
@@ -212,7 +228,7 @@ private:
     return usedAtEnd.contains(value);
   }
   llvm::DenseSet<mlir::Value> usedAtEnd;
-  void findUsedInWalk();
+  void findUsedInWalk(bool shared);
   bool isUseInWalk(mlir::OpOperand &use) const;
   /// The values that the traversal uses; if blocks share a tile, the values
   /// from which elements are computed.
@@ -220,7 +236,12 @@ private:
   llvm::DenseSet<mlir::Value> hinted;
   llvm::DenseSet<mlir::Operation *> inlined;
   bool lost = false;
+  mlir::LogicalResult checkLost();
   mlir::LogicalResult emitWalkFunction();
+  mlir::LogicalResult emitHeldFunction();
+  void emitHeldTile();
+  void emitStagedTile();
+  std::string firstTileOffset() const;
   void emitCombineFunction();
   mlir::LogicalResult emitEndFunction();
   void emitProcessFunction();

@@ -9,16 +9,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/ProgramEmitter.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
 namespace heddle::cuda {
 
 /// Prints the function that selects the segment of a tile, if there are
-/// several.
+/// several. It calls the segment's function `part`: `process`, or `end` for the
+/// segments whose members have an end.
 void ProgramEmitter::emitDispatch(const SweepLayout &layout,
-                                  const SweepNames &names) {
-  std::string process = names.sweep + "_process";
+                                  const SweepNames &names, StringRef part) {
+  std::string function = names.sweep + "_" + part.str();
   size_t count = layout.segments.size();
   if (count == 1)
     return;
@@ -33,11 +35,14 @@ void ProgramEmitter::emitDispatch(const SweepLayout &layout,
       os << "case " << s << ":\n";
     else
       os << "default:\n";
-    os << "  return "
-       << functions.call(process + "_" + number, {{"tile", tile}}) << ";\n";
+    if (part == "end" && !layout.segments[s].endsMembers)
+      os << "  return;\n";
+    else
+      os << "  return "
+         << functions.call(function + "_" + number, {{"tile", tile}}) << ";\n";
   }
   os << "}\n";
-  functions.end("", "void", process,
+  functions.end("", "void", function,
                 {{"const " + names.paramsType() + " &", "params"},
                  {"const " + names.sweep + "_tile &", "tile"},
                  {"int", "tile_index"}});
@@ -46,33 +51,38 @@ void ProgramEmitter::emitDispatch(const SweepLayout &layout,
 /// Prints an entry. Its arguments are separate parameters: with one structure,
 /// the compiler keeps tile descriptors and addresses in other registers, and
 /// needs up to ten more.
-void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
-                               const SweepNames &names,
-                               fused::VariantAttr variant) {
-  bool isByValue = variant.getScalars() == fused::ScalarPassing::value;
-  std::string byValue = isByValue ? "true" : "false";
+void ProgramEmitter::emitEntry(const SweepNames &names, StringRef bounds,
+                               StringRef entry, bool byValue, StringRef call) {
+  std::string flag = byValue ? "true" : "false";
   SmallVector<std::string> parameters, arguments;
   for (const SweepNames::Field &field : names.fields) {
-    parameters.push_back(field.typeFor(byValue) + field.name);
+    parameters.push_back(field.typeFor(flag) + field.name);
     arguments.push_back(field.name);
   }
-  os << "extern \"C\" __global__ void __launch_bounds__(" << layout.threads
-     << ", HEDDLE_BLOCKS(" << variant.getBlocks() << "))\n"
-     << DeviceFunctions::wrapped(names.sweep +
-                                     entrySuffix(sweep, variant).str() + "(",
-                                 parameters, ") {")
+  os << "extern \"C\" __global__ void __launch_bounds__(" << bounds << ")\n"
+     << DeviceFunctions::wrapped((entry + "(").str(), parameters, ") {")
      << "\n";
   os.indent();
-  std::string type =
-      names.params + (names.isTemplate ? "<" + byValue + ">" : "");
+  std::string type = names.params + (names.isTemplate ? "<" + flag + ">" : "");
   os << DeviceFunctions::wrapped("const " + type + " params = {", arguments,
                                  "};")
      << "\n"
-     << functions.call(
-            names.sweep + "_block",
-            {{"EvictFirst", variant.isEvictFirst() ? "true" : "false"}})
-     << ";\n";
+     << call << ";\n";
   os.unindent() << "}\n\n";
+}
+
+void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
+                               const SweepNames &names,
+                               fused::VariantAttr variant) {
+  emitEntry(names,
+            llvm::formatv("{0}, HEDDLE_BLOCKS({1})", layout.threads,
+                          variant.getBlocks())
+                .str(),
+            names.sweep + entrySuffix(sweep, variant).str(),
+            variant.getScalars() == fused::ScalarPassing::value,
+            functions.call(
+                names.sweep + "_block",
+                {{"EvictFirst", variant.isEvictFirst() ? "true" : "false"}}));
 }
 
 /// Prints the function that processes the tile of a block.
@@ -87,7 +97,7 @@ void ProgramEmitter::emitBlockFunction(fused::SweepOp sweep,
     os << "heddle::wait_for_dependency();\n";
   if (layout.whereScalar)
     os << "if (!*" << names.scalars[*layout.whereScalar] << ")\n  return;\n";
-  if (layout.endsList)
+  if (layout.endsList && !sweep.getLaunchAttr().endsInOwnLaunch())
     os << "if (params.table.tile_count == 0)\n  return "
        << functions.call(names.sweep + "_epilogue") << ";\n";
   os << "const int tile_index = "
@@ -99,6 +109,43 @@ void ProgramEmitter::emitBlockFunction(fused::SweepOp sweep,
      << functions.call(names.sweep + "_process") << ";\n";
   functions.end("", "void", names.sweep + "_block",
                 {{"const " + names.paramsType() + " &", "params"}});
+}
+
+//===----------------------------------------------------------------------===//
+// The launch that ends the members
+//===----------------------------------------------------------------------===//
+
+/// Prints the function that ends the member of a block. It begins while blocks
+/// of tiles still run, and reads the descriptors before it waits for them. The
+/// first tile of the member stands for all: they have the same operands of the
+/// member.
+void ProgramEmitter::emitMemberFunction(const SweepLayout &layout,
+                                        const SweepNames &names, bool hasNext) {
+  functions.begin();
+  if (hasNext)
+    os << "heddle::launch_dependents();\n";
+  if (layout.endsList) {
+    os << "if (params.table.member_count == 0) {\n";
+    os.indent() << "heddle::wait_for_dependency();\n"
+                << "return " << functions.call(names.sweep + "_epilogue")
+                << ";\n";
+    os.unindent() << "}\n";
+  }
+  os << "const int tile_index = static_cast<const " << names.memberType(layout)
+     << " *>(params.table.members)[blockIdx.x].first_tile;\n"
+     << "const auto tile = heddle::descriptor_at<" << names.sweep
+     << "_tile>(params.table.tiles, tile_index);\n"
+     << "heddle::wait_for_dependency();\n"
+     << functions.call(names.sweep + "_end") << ";\n";
+  functions.end("Ends the member of a block.", "void", names.sweep + "_member",
+                {{"const " + names.paramsType() + " &", "params"}});
+}
+
+void ProgramEmitter::emitEndsEntry(const SweepLayout &layout,
+                                   const SweepNames &names,
+                                   const EndsEntry &entry) {
+  emitEntry(names, std::to_string(layout.threads), entry.name, entry.byValue,
+            functions.call(names.sweep + "_member"));
 }
 
 } // namespace heddle::cuda

@@ -33,6 +33,83 @@ template <class T> __device__ __forceinline__ T minimum(T a, T b) {
   return a < b || a != a ? a : b != b || b < a ? b : a == 0 && b == 0 ? -(-a - b) : b;
 }
 
+// The nearest whole number; of two, the one away from 0. Emitted source has variables of the name `round`.
+__device__ __forceinline__ float round_away(float x) { return ::roundf(x); }
+__device__ __forceinline__ double round_away(double x) { return ::round(x); }
+
+// The unsigned type of the size of an integer type.
+template <class T> struct unsigned_of;
+template <> struct unsigned_of<signed char> {
+  using type = unsigned char;
+};
+template <> struct unsigned_of<short> {
+  using type = unsigned short;
+};
+template <> struct unsigned_of<int> {
+  using type = unsigned;
+};
+template <> struct unsigned_of<long long> {
+  using type = unsigned long long;
+};
+
+// The larger and the smaller of two unsigned numbers.
+template <class T> __device__ __forceinline__ T larger(T a, T b) {
+  using U = typename unsigned_of<T>::type;
+  return static_cast<U>(a) > static_cast<U>(b) ? a : b;
+}
+template <class T> __device__ __forceinline__ T smaller(T a, T b) {
+  using U = typename unsigned_of<T>::type;
+  return static_cast<U>(a) < static_cast<U>(b) ? a : b;
+}
+
+// Quotients are rounded towards 0. A quotient by 0 is 0, and its remainder is the dividend. The quotient of the smallest
+// number and -1 wraps.
+template <class T> __device__ __forceinline__ T divide_signed(T a, T b) {
+  using U = typename unsigned_of<T>::type;
+  return b == -1 ? static_cast<T>(U(0) - static_cast<U>(a)) : b == 0 ? T(0) : static_cast<T>(a / b);
+}
+template <class T> __device__ __forceinline__ T remainder_signed(T a, T b) {
+  return b == -1 ? T(0) : b == 0 ? a : static_cast<T>(a % b);
+}
+template <class T> __device__ __forceinline__ T divide_unsigned(T a, T b) {
+  using U = typename unsigned_of<T>::type;
+  return b == 0 ? T(0) : static_cast<T>(static_cast<U>(a) / static_cast<U>(b));
+}
+template <class T> __device__ __forceinline__ T remainder_unsigned(T a, T b) {
+  using U = typename unsigned_of<T>::type;
+  return b == 0 ? a : static_cast<T>(static_cast<U>(a) % static_cast<U>(b));
+}
+
+// Shifts by at least the width, an unsigned number, shift out every bit.
+template <class T> __device__ __forceinline__ T shift_left(T a, T count) {
+  using U = typename unsigned_of<T>::type;
+  const U by = static_cast<U>(count);
+  return by < 8 * sizeof(T) ? static_cast<T>(static_cast<unsigned long long>(a) << by) : T(0);
+}
+template <class T> __device__ __forceinline__ T shift_right_signed(T a, T count) {
+  using U = typename unsigned_of<T>::type;
+  const U by = static_cast<U>(count), most = 8 * sizeof(T) - 1;
+  return static_cast<T>(a >> (by < most ? by : most));
+}
+template <class T> __device__ __forceinline__ T shift_right_unsigned(T a, T count) {
+  using U = typename unsigned_of<T>::type;
+  const U by = static_cast<U>(count);
+  return by < 8 * sizeof(T) ? static_cast<T>(static_cast<U>(a) >> by) : T(0);
+}
+
+// The nearest integer of the type, rounded towards 0; of NaN, 0.
+template <class T, class F> __device__ __forceinline__ T saturated(F x) {
+  using U = typename unsigned_of<T>::type;
+  constexpr U lowest = U(1) << (8 * sizeof(T) - 1);
+  constexpr F end = static_cast<F>(lowest);
+  return x >= end ? static_cast<T>(lowest - 1) : x > -end ? static_cast<T>(x) : x == x ? static_cast<T>(lowest) : T(0);
+}
+template <class T, class F> __device__ __forceinline__ T saturated_unsigned(F x) {
+  using U = typename unsigned_of<T>::type;
+  constexpr F end = 2 * static_cast<F>(U(1) << (8 * sizeof(T) - 1));
+  return x >= end ? T(-1) : x > 0 ? static_cast<T>(static_cast<U>(x)) : T(0);
+}
+
 template <class T> __device__ __forceinline__ T infinity();
 template <> __device__ __forceinline__ float infinity<float>() { return __int_as_float(0x7f800000); }
 template <> __device__ __forceinline__ double infinity<double>() { return __longlong_as_double(0x7ff0000000000000ll); }

@@ -109,6 +109,19 @@ template <class T> struct argmax {
   }
 };
 
+// The minimum and its first position; NaN is smaller than every number.
+template <class T> struct argmin : argmax<T> {
+  using state = at_most<T>;
+  static __device__ __forceinline__ state neutral() { return argmax<T>::make(infinity<T>(), -1); }
+  static __device__ __forceinline__ state combine(state a, state b) {
+    a.value = -a.value;
+    b.value = -b.value;
+    state s = argmax<T>::combine(a, b);
+    s.value = -s.value;
+    return s;
+  }
+};
+
 // Combines one state of each thread of the block; every thread has the result.
 template <class Kind, int Threads>
 __device__ __forceinline__ typename Kind::state over_block(typename Kind::state mine) {

@@ -33,6 +33,9 @@ bool usesBranchlessMath(fused::SweepOp sweep, unsigned segment) {
     return false;
   int64_t divisions = 0;
   for (Operation &op : sweep.getSegmentBlock(segment).without_terminator()) {
+    // The function of an element does not take its position.
+    if (isa<foreach::IndexOp>(op))
+      return false;
     // An element is reduced once.
     if (auto reduce = dyn_cast<fused::ReduceOp>(op);
         reduce && levels->countedBy(reduce) > Level::member)

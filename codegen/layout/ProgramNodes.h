@@ -5,7 +5,8 @@
 //
 // The sweeps, loops, copies and fills of a program or of a loop's body, in the
 // order of execution, with the buffers that each node reads and writes and the
-// resulting dependences. The plan has the same nodes.
+// resulting dependences. The plan has the same nodes, and one more for a sweep
+// whose members end in a launch of their own.
 //
 //===----------------------------------------------------------------------===//
 

@@ -42,4 +42,18 @@ bool goesDownColumns(fused::SweepOp sweep, const SweepLayout &layout) {
   return true;
 }
 
+int64_t heldColumns(const SegmentLayout &layout) {
+  // Blocks that share a wide row access memory in a better order.
+  return layout.columns ? kWarpColumns : kBlockColumns;
+}
+
+int64_t stagedBytes(const SegmentLayout &layout) {
+  constexpr int64_t mostBytes = 16; // of the elements at one position
+  int64_t bytes = 0;
+  for (const OperandSlot &slot : layout.operands)
+    if (slot.index == kIJ)
+      bytes += storageBytes(slot.storage);
+  return layout.held && bytes <= mostBytes ? stagedBytesOf(bytes) : 0;
+}
+
 } // namespace heddle

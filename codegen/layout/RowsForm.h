@@ -12,6 +12,7 @@
 #define HEDDLE_CODEGEN_LAYOUT_ROWSFORM_H
 
 #include "codegen/layout/SweepLayout.h"
+#include "runtime/binding/Tables.h"
 
 namespace heddle {
 
@@ -22,6 +23,22 @@ inline constexpr size_t kMostLoadedWords = 16;
 /// it goes down.
 inline constexpr size_t kMostHeldWords = 24;
 
+/// Elements of a held row that a thread holds at most.
+inline constexpr int64_t kHeldItems = 8;
+
+/// The most columns of a held row if one warp has to be enough, and otherwise.
+inline constexpr int64_t kWarpColumns = 32 * kHeldItems,
+                         kBlockColumns = 256 * kHeldItems;
+
+/// Rows of at most runtime::kStagedColumns columns are copied through shared
+/// memory. The bytes that a row tile of the segment takes there: 0 if no row is
+/// held, or if the matrices would take too much.
+int64_t stagedBytes(const SegmentLayout &layout);
+/// The bytes there of one matrix, by the bytes of its elements.
+inline constexpr int64_t stagedBytesOf(int64_t elementBytes) {
+  return runtime::kStagedElements * 5 / 4 * elementBytes;
+}
+
 /// The number of columns in a batch if a thread loads `words` words per column
 /// and at most `most` words in total.
 int columnBatch(size_t words, size_t most = kMostLoadedWords);
@@ -31,6 +48,12 @@ int columnBatch(size_t words, size_t most = kMostLoadedWords);
 bool goesDownColumns(const SegmentLayout &layout, fused::SweepOp sweep,
                      unsigned segment);
 bool goesDownColumns(fused::SweepOp sweep, const SweepLayout &layout);
+
+/// The most columns of a row that is *held*: its threads load all its elements
+/// once, before they use any, and no other block processes part of it. Column
+/// states and column operands stay in registers for a whole tile. The number of
+/// threads is the least power of two that is enough.
+int64_t heldColumns(const SegmentLayout &layout);
 
 } // namespace heddle
 

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/layout/SweepLayout.h"
+#include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "dialect/ReduceKinds.h"
@@ -298,6 +299,9 @@ LogicalResult Builder::build() {
                                "share rows");
     layout.columns = layout.segments[s].columns = schedule.getColumns();
   }
+  if (layout.rank == 2)
+    for (SegmentLayout &segment : layout.segments)
+      segment.held = heldColumns(segment);
   return success();
 }
 

@@ -68,6 +68,8 @@ struct SegmentLayout {
   int64_t tile, vector;
   /// The columns of a tile that one block processes if blocks share it; 0: all.
   int64_t columns = 0;
+  /// The most columns of a held row; 0 if no row is held (RowsForm.h).
+  int64_t held = 0;
   /// Whether work remains when all tiles of a member are complete (the end of
   /// the member, which its last block executes), and whether this work uses
   /// partials or results of the tiles and must wait for their stores.

@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each node of the program becomes a node of the plan, and each dependence
-// between two nodes an edge (ProgramNodes.h). All decisions come from the IR.
+// between two nodes an edge (ProgramNodes.h). A sweep whose members end in a
+// launch of their own becomes two nodes. All decisions come from the IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "llvm/ADT/StringSet.h"
+#include <functional>
 
 using namespace mlir;
 using namespace heddle::runtime;
@@ -35,7 +37,10 @@ public:
 private:
   LogicalResult addBuffers();
   LogicalResult addNodes(const ProgramNodes &nodes, PlanGraph &graph);
-  LogicalResult addEdges(const ProgramNodes &nodes, PlanGraph &graph);
+  /// The first and the last node of a plan that a node of the program became.
+  using NodeRange = std::pair<int, int>;
+  LogicalResult addEdges(const ProgramNodes &nodes,
+                         ArrayRef<NodeRange> positions, PlanGraph &graph);
   LogicalResult addSweep(const ProgramNode &input, PlanGraph &graph);
   LogicalResult addLoop(const ProgramNode &input, PlanGraph &graph);
   LogicalResult addLoopVariants(fused::LoopOp loop, PlanNode &node);
@@ -124,6 +129,7 @@ static OperandIndex indexOf(int32_t index) {
 static PlanSegment segmentOf(const SegmentLayout &layout, int64_t rank) {
   PlanSegment segment;
   segment.tile = layout.tile;
+  segment.heldColumns = layout.held;
   auto extent = [&](int32_t index, int dimension) -> std::optional<ExtentRef> {
     for (const OperandSlot &slot : layout.operands)
       if (slot.index == index)
@@ -183,6 +189,38 @@ static LogicalResult addVariants(PlanNode &node, fused::SweepOp sweep,
   return success();
 }
 
+/// Divides the node of a sweep, if a launch of its own ends the members:
+/// `tiles` keeps the tiles. Returns the node of the ends.
+static std::optional<PlanNode> splitEnds(PlanNode &tiles, fused::SweepOp sweep,
+                                         const SweepLayout &layout) {
+  auto entries = cuda::endsEntries(sweep);
+  if (entries.empty())
+    return std::nullopt;
+  PlanNode ends = tiles;
+  tiles.part = SweepPart::Tiles;
+  tiles.always = false;
+  ends.part = SweepPart::Ends;
+  ends.name = layout.name + "_ends";
+  ends.variants.clear();
+  for (const cuda::EndsEntry &entry : entries) {
+    PlanVariant &variant = ends.variants.emplace_back();
+    variant.entry = entry.name;
+    variant.block = layout.threads;
+    variant.grid = GridKind::Members;
+    variant.scalarsByValue = entry.byValue && ends.hasByValueScalars();
+  }
+  // Tiles write elements; values of members and of the list are written last.
+  llvm::DenseSet<int> elements;
+  for (const SegmentLayout &segment : layout.segments)
+    for (const OperandSlot &slot : segment.operands)
+      if (slot.written && !isMemberIndex(slot.index))
+        elements.insert(slot.buffer);
+  auto isElement = [&](int buffer) { return elements.contains(buffer); };
+  llvm::erase_if(tiles.writes, std::not_fn(isElement));
+  llvm::erase_if(ends.writes, isElement);
+  return ends;
+}
+
 /// The argument of a node that is a buffer of the program.
 static PlanArgument bufferArgument(const KernelArgument &argument) {
   return {argument.byValue ? ArgumentKind::Scalar : ArgumentKind::Buffer,
@@ -229,7 +267,10 @@ LogicalResult Extraction::addSweep(const ProgramNode &input, PlanGraph &graph) {
     return failure();
   node.writes = input.access.sortedWrites();
   node.always = layout->endsList;
+  std::optional<PlanNode> ends = splitEnds(node, sweep, *layout);
   graph.nodes.push_back(std::move(node));
+  if (ends)
+    graph.nodes.push_back(std::move(*ends));
   return success();
 }
 
@@ -391,7 +432,11 @@ LogicalResult Extraction::addLoop(const ProgramNode &input, PlanGraph &graph) {
 }
 
 LogicalResult Extraction::addEdges(const ProgramNodes &nodes,
+                                   ArrayRef<NodeRange> positions,
                                    PlanGraph &graph) {
+  for (auto [first, last] : positions)
+    if (first != last)
+      graph.edges.push_back({first, last, /*programmatic=*/true});
   for (auto [from, to] : nodes.dependences) {
     auto sweep = dyn_cast_or_null<fused::SweepOp>(nodes.nodes[to].op);
     bool isDependent =
@@ -399,15 +444,20 @@ LogicalResult Extraction::addEdges(const ProgramNodes &nodes,
     if (isDependent && !nodes.followsOneSweep(to))
       return sweep.emitOpError("expected to depend on the previous sweep "
                                "only, because its launch has 'wait'");
-    graph.edges.push_back({from, to});
-    graph.edges.back().programmatic = isDependent;
+    graph.edges.push_back(
+        {positions[from].second, positions[to].first, isDependent});
   }
+  llvm::sort(graph.edges, [](const PlanEdge &a, const PlanEdge &b) {
+    return std::pair(a.to, -a.from) < std::pair(b.to, -b.from);
+  });
   return success();
 }
 
 LogicalResult Extraction::addNodes(const ProgramNodes &nodes,
                                    PlanGraph &graph) {
-  for (const ProgramNode &input : nodes.nodes)
+  SmallVector<NodeRange> positions;
+  for (const ProgramNode &input : nodes.nodes) {
+    int first = graph.nodes.size();
     switch (input.kind) {
     case ProgramNodeKind::sweep:
       if (failed(addSweep(input, graph)))
@@ -424,7 +474,9 @@ LogicalResult Extraction::addNodes(const ProgramNodes &nodes,
       addFill(input, graph);
       break;
     }
-  return addEdges(nodes, graph);
+    positions.push_back({first, static_cast<int>(graph.nodes.size()) - 1});
+  }
+  return addEdges(nodes, positions, graph);
 }
 
 FailureOr<Plan> Extraction::run() {

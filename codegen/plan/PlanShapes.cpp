@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/plan/PlanShapes.h"
+#include "runtime/binding/Tables.h"
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
@@ -190,16 +191,29 @@ int64_t PlanShapes::elementsOf(int buffer) const {
 // Tiles and launches
 //===----------------------------------------------------------------------===//
 
+/// The first list of a segment; null if it has none. It has the members of the
+/// segment; a segment without lists has one member.
+static const PlanOperand *listOf(const Plan &plan, const PlanSegment &segment) {
+  auto found = find_if(segment.operands, [&](const PlanOperand &operand) {
+    return plan.buffers[operand.buffer].kind == BufferKind::List;
+  });
+  return found == segment.operands.end() ? nullptr : &*found;
+}
+
+int64_t PlanShapes::membersOf(int table) const {
+  int64_t members = 0;
+  for (const PlanSegment &segment : plan.tables[table].segments) {
+    const PlanOperand *list = listOf(plan, segment);
+    members += list ? buffers[list->buffer].size() : 1;
+  }
+  return members;
+}
+
 int64_t PlanShapes::tilesOf(int number) const {
   const PlanTable &table = plan.tables[number];
   int64_t tiles = 0;
   for (const PlanSegment &segment : table.segments) {
-    const PlanOperand *list = nullptr;
-    for (const PlanOperand &operand : segment.operands)
-      if (plan.buffers[operand.buffer].kind == BufferKind::List) {
-        list = &operand;
-        break;
-      }
+    const PlanOperand *list = listOf(plan, segment);
     if (!list) {
       tiles = addCounts(tiles, 1);
       continue;
@@ -211,10 +225,14 @@ int64_t PlanShapes::tilesOf(int number) const {
         count = table.rank == 1 ? elementCount(extents)
                                 : extents[segment.count->dimension];
       }
+      int64_t rows = segment.tile;
+      if (segment.columns)
+        rows = runtime::rowsOfTile(segment.tile, segment.heldColumns,
+                                   buffers[segment.columns->buffer][member]
+                                          [segment.columns->dimension]);
       tiles = addCounts(
-          tiles, std::max<int64_t>(
-                     1, divideCeil(static_cast<uint64_t>(count),
-                                   static_cast<uint64_t>(segment.tile))));
+          tiles, std::max<int64_t>(1, divideCeil(static_cast<uint64_t>(count),
+                                                 static_cast<uint64_t>(rows))));
     }
   }
   return tiles;

@@ -49,6 +49,8 @@ public:
   /// The number of elements of all members, at most INT64_MAX.
   int64_t elementsOf(int buffer) const;
   int64_t tilesOf(int table) const;
+  /// The number of member descriptors.
+  int64_t membersOf(int table) const;
   /// The number of kernels, copies and fills of one step, with one iteration of
   /// each loop.
   int64_t launches() const;

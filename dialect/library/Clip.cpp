@@ -19,13 +19,22 @@ using heddle::foreach::scalarOf;
 
 namespace heddle::library {
 
-void ClipOptions::describe(OptionList &list) {
-  list.add("max_norm", maxNorm,
-           "the largest norm; larger gradients are scaled down to it");
-  ListOptions::describe(list);
-}
-
 namespace {
+struct NormOptions : ListOptions {
+  std::string check() const { return {}; }
+};
+
+struct ClipOptions : ListOptions {
+  double maxNorm = 1.0;
+
+  void describe(OptionList &list) {
+    list.add("max_norm", maxNorm,
+             "the largest norm; larger gradients are scaled down to it");
+    ListOptions::describe(list);
+  }
+  std::string check() const { return {}; }
+};
+
 struct Gradients {
   SmallVector<Value> lists;
   SmallVector<Value> sums; // of squares, in double
@@ -61,7 +70,8 @@ static Scalar normOf(ProgramBuilder &program, Body &body,
   return sqrt(total).as("norm");
 }
 
-void buildGlobalNorm(ProgramBuilder &program, const NormOptions &options) {
+static void buildGlobalNorm(ProgramBuilder &program,
+                            const NormOptions &options) {
   auto families = familiesOf(options, program.getBuilder().getContext());
   Gradients gradients = sumSquares(program, families);
   Body body(program);
@@ -70,8 +80,8 @@ void buildGlobalNorm(ProgramBuilder &program, const NormOptions &options) {
   program.result(body.map().front());
 }
 
-void buildClipByGlobalNorm(ProgramBuilder &program,
-                           const ClipOptions &options) {
+static void buildClipByGlobalNorm(ProgramBuilder &program,
+                                  const ClipOptions &options) {
   auto families = familiesOf(options, program.getBuilder().getContext());
   Gradients gradients = sumSquares(program, families);
   Value maxNorm = program.scalar("max_norm", options.maxNorm);
@@ -95,6 +105,14 @@ void buildClipByGlobalNorm(ProgramBuilder &program,
     program.result(scale.map().front(), list);
   }
   program.result(scalars[0]);
+}
+
+std::vector<Entry> clipPrograms() {
+  return {program("clip_by_global_norm",
+                  "scale gradients so that their global norm has a maximum",
+                  buildClipByGlobalNorm),
+          program("global_norm", "the Euclidean norm of all gradients",
+                  buildGlobalNorm)};
 }
 
 } // namespace heddle::library

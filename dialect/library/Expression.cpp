@@ -50,12 +50,22 @@ Scalar operator/(Scalar a, Scalar b) { return binary<arith::DivFOp>(a, b); }
 Scalar operator-(Scalar a) { return unary<arith::NegFOp>(a); }
 
 Scalar sqrt(Scalar a) { return unary<math::SqrtOp>(a); }
+Scalar rsqrt(Scalar a) { return unary<math::RsqrtOp>(a); }
 Scalar exp(Scalar a) { return unary<math::ExpOp>(a); }
 Scalar expm1(Scalar a) { return unary<math::ExpM1Op>(a); }
 Scalar log(Scalar a) { return unary<math::LogOp>(a); }
+Scalar log1p(Scalar a) { return unary<math::Log1pOp>(a); }
+Scalar tanh(Scalar a) { return unary<math::TanhOp>(a); }
 Scalar abs(Scalar a) { return unary<math::AbsFOp>(a); }
+Scalar sign(Scalar a) { return unary<foreach::SignOp>(a); }
+Scalar floor(Scalar a) { return unary<math::FloorOp>(a); }
+Scalar ceil(Scalar a) { return unary<math::CeilOp>(a); }
 Scalar maximum(Scalar a, Scalar b) { return binary<arith::MaximumFOp>(a, b); }
 Scalar minimum(Scalar a, Scalar b) { return binary<arith::MinimumFOp>(a, b); }
+Scalar copysign(Scalar a, Scalar b) { return binary<math::CopySignOp>(a, b); }
+Scalar pow(Scalar base, Scalar exponent) {
+  return binary<math::PowFOp>(base, exponent);
+}
 Scalar power(Scalar base, Scalar exponent) {
   return binary<math::FPowIOp>(base, exponent);
 }
@@ -64,6 +74,12 @@ Scalar toInteger(Scalar a) {
   OpBuilder &builder = a.getBuilder();
   return {builder, arith::FPToSIOp::create(builder, builder.getUnknownLoc(),
                                            builder.getI32Type(), a.getValue())};
+}
+
+Scalar widen(Scalar a, Type type) {
+  OpBuilder &builder = a.getBuilder();
+  return {builder, arith::ExtFOp::create(builder, builder.getUnknownLoc(), type,
+                                         a.getValue())};
 }
 
 static Scalar compare(arith::CmpFPredicate predicate, Scalar a, Scalar b) {
@@ -76,6 +92,9 @@ static Scalar compare(arith::CmpFPredicate predicate, Scalar a, Scalar b) {
 Scalar equal(Scalar a, Scalar b) {
   return compare(arith::CmpFPredicate::OEQ, a, b);
 }
+Scalar unequal(Scalar a, Scalar b) {
+  return compare(arith::CmpFPredicate::UNE, a, b);
+}
 Scalar less(Scalar a, Scalar b) {
   return compare(arith::CmpFPredicate::OLT, a, b);
 }
@@ -83,6 +102,8 @@ Scalar atMost(Scalar a, Scalar b) {
   return compare(arith::CmpFPredicate::OLE, a, b);
 }
 Scalar isNaN(Scalar a) { return compare(arith::CmpFPredicate::UNO, a, a); }
+
+Scalar isFinite(Scalar a) { return unary<math::IsFiniteOp>(a); }
 
 Scalar iteration(Scalar like) {
   OpBuilder &builder = like.getBuilder();

@@ -48,23 +48,40 @@ Scalar operator/(Scalar a, Scalar b);
 Scalar operator-(Scalar a);
 
 Scalar sqrt(Scalar a);
+/// 1 / sqrt(a).
+Scalar rsqrt(Scalar a);
 Scalar exp(Scalar a);
 /// exp(a) - 1, exact also for a small `a`.
 Scalar expm1(Scalar a);
 Scalar log(Scalar a);
+/// log(1 + a), exact also for a small `a`.
+Scalar log1p(Scalar a);
+Scalar tanh(Scalar a);
 Scalar abs(Scalar a);
+/// -1, 0 or 1; NaN of NaN.
+Scalar sign(Scalar a);
+Scalar floor(Scalar a);
+Scalar ceil(Scalar a);
 /// The larger or smaller operand; NaN if either is NaN.
 Scalar maximum(Scalar a, Scalar b);
 Scalar minimum(Scalar a, Scalar b);
+Scalar copysign(Scalar a, Scalar b);
+/// `base` to the power `exponent`, both floats.
+Scalar pow(Scalar base, Scalar exponent);
 /// `base` to the integer power `exponent`.
 Scalar power(Scalar base, Scalar exponent);
 /// A float that holds a whole number, as an i32.
 Scalar toInteger(Scalar a);
+/// A float, as the wider type `type`.
+Scalar widen(Scalar a, mlir::Type type);
 Scalar equal(Scalar a, Scalar b);
+/// True if either is NaN.
+Scalar unequal(Scalar a, Scalar b);
 /// False if either is NaN.
 Scalar less(Scalar a, Scalar b);
 Scalar atMost(Scalar a, Scalar b);
 Scalar isNaN(Scalar a);
+Scalar isFinite(Scalar a);
 /// The number of the iteration of the enclosing loop, in the body of `like`.
 Scalar iteration(Scalar like);
 /// An i32 constant in the body of `like`.

@@ -15,9 +15,6 @@
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
 
-#include <functional>
-#include <memory>
-
 using namespace mlir;
 
 namespace heddle::library {
@@ -26,53 +23,14 @@ namespace heddle::library {
 // The list
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// The options of one program, and the functions that check them and build it.
-struct Request {
-  OptionList options;
-  std::function<std::string()> check;
-  std::function<void(ProgramBuilder &)> build;
-};
-
-struct Entry {
-  StringRef name, summary;
-  std::function<Request()> request;
-};
-} // namespace
-
-template <typename Options>
-static Entry entry(StringRef name, StringRef summary,
-                   void (*build)(ProgramBuilder &, const Options &),
-                   Options defaults = {}) {
-  return {name, summary, [=] {
-            auto options = std::make_shared<Options>(defaults);
-            Request request;
-            options->describe(request.options);
-            request.check = [=] { return options->check(); };
-            request.build = [=](ProgramBuilder &program) {
-              build(program, *options);
-            };
-            return request;
-          }};
-}
-
 static const std::vector<Entry> &entries() {
   static const std::vector<Entry> all = [] {
-    AdamOptions adamw;
-    adamw.decoupled = true;
-    adamw.weightDecay = 1e-2;
-    return std::vector<Entry>{
-        entry("adam", "Adam, with L2 regularization if it has a weight decay",
-              buildAdam, AdamOptions()),
-        entry("adamw", "Adam with decoupled weight decay", buildAdam, adamw),
-        entry("clip_by_global_norm",
-              "scale gradients so that their global norm has a maximum",
-              buildClipByGlobalNorm),
-        entry("global_norm", "the Euclidean norm of all gradients",
-              buildGlobalNorm),
-        entry("sgd", "gradient descent, optionally with momentum", buildSgd),
-        entry("sinkhorn", "entropic optimal transport, in the log domain",
-              buildSinkhorn)};
+    std::vector<Entry> list;
+#define HEDDLE_PROGRAMS(FILE) llvm::append_range(list, FILE##Programs());
+#include "dialect/library/Programs.def"
+    llvm::sort(list,
+               [](const Entry &a, const Entry &b) { return a.name < b.name; });
+    return list;
   }();
   return all;
 }

@@ -23,6 +23,7 @@ struct OptimizerOptions : ListOptions {
   bool maximize = false;
 
   void describe(OptionList &list);
+  std::string check() const { return {}; }
   /// The element type of the optimizer's state for a family.
   mlir::Type stateOf(const Family &family) const;
 };

@@ -98,6 +98,16 @@ Scalar Body::read(Value operand, Index index, StringRef name, Type type) {
   return {inside, bound};
 }
 
+Scalar Body::constant(double number, Type type, StringRef name) {
+  TypedAttr value;
+  if (isa<FloatType>(type))
+    value = inside.getFloatAttr(type, number);
+  else
+    value = inside.getIntegerAttr(type, static_cast<int64_t>(number));
+  Value made = arith::ConstantOp::create(inside, inside.getUnknownLoc(), value);
+  return Scalar(inside, made).as(name);
+}
+
 void Body::write(Scalar value, Type stored, StringRef name) {
   yielded.push_back(value.getValue());
   types.push_back(stored);
@@ -173,20 +183,6 @@ SmallVector<Value> Loop::upto(Value limit, Value more, StringRef iterations) {
       builder, namedLoc(builder.getContext(), parts), types, inits, limit);
   op.getBody().takeBody(region);
   return llvm::to_vector_of<Value>(op.getResults());
-}
-
-SmallVector<Value> oneMinus(ProgramBuilder &program, ArrayRef<Value> values,
-                            ArrayRef<StringRef> bound,
-                            ArrayRef<StringRef> results, StringRef suffix) {
-  Body body(program);
-  SmallVector<Scalar> scalars;
-  for (auto [value, name] : llvm::zip_equal(values, bound))
-    scalars.push_back(body.read(value, name, program.f64()));
-  Scalar one = scalars.front().constant(1.0, "one");
-  for (auto [k, scalar] : llvm::enumerate(scalars))
-    body.write((one - scalar).as(results[k]), values[k].getType(),
-               (results[k] + suffix).str());
-  return body.map();
 }
 
 } // namespace heddle::library

@@ -66,6 +66,9 @@ public:
   Scalar read(mlir::Value operand, Index index, llvm::StringRef name,
               mlir::Type type);
 
+  /// A constant of a float or integer type.
+  Scalar constant(double number, mlir::Type type, llvm::StringRef name);
+
   /// One result of the map, of type `stored`.
   void write(Scalar value, mlir::Type stored, llvm::StringRef name);
 
@@ -116,14 +119,6 @@ private:
   llvm::SmallVector<mlir::Value> inits, yielded;
   llvm::SmallVector<std::string> names;
 };
-
-/// `1 - value` for each of the device scalars or lists of member scalars, in
-/// double: 1 - 0.999 in single precision has a relative error of 1.3e-5.
-llvm::SmallVector<mlir::Value> oneMinus(ProgramBuilder &program,
-                                        llvm::ArrayRef<mlir::Value> values,
-                                        llvm::ArrayRef<llvm::StringRef> bound,
-                                        llvm::ArrayRef<llvm::StringRef> results,
-                                        llvm::StringRef suffix);
 
 } // namespace heddle::library
 

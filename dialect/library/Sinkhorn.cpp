@@ -19,13 +19,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/library/Sinkhorn.h"
+#include "dialect/library/Programs.h"
 
 using namespace mlir;
 
 namespace heddle::library {
 
-void buildSinkhorn(ProgramBuilder &program, const SinkhornOptions &options) {
+static void buildSinkhorn(ProgramBuilder &program,
+                          const SinkhornOptions &options) {
   sinkhorn::Builder(program, options).build();
+}
+
+std::vector<Entry> sinkhornPrograms() {
+  return {program("sinkhorn", "entropic optimal transport, in the log domain",
+                  buildSinkhorn)};
 }
 
 void sinkhorn::Builder::build() {

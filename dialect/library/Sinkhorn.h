@@ -12,7 +12,8 @@
 #ifndef HEDDLE_DIALECT_LIBRARY_SINKHORN_H
 #define HEDDLE_DIALECT_LIBRARY_SINKHORN_H
 
-#include "dialect/library/Programs.h"
+#include "dialect/library/Optimizers.h"
+#include "dialect/library/SinkhornOptions.h"
 
 namespace heddle::library::sinkhorn {
 

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialect/library/Programs.h"
+#include "dialect/library/SinkhornOptions.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -82,8 +82,8 @@ struct Operations {
     const int64_t *a = body.integers(x.a), *b = body.integers(x.b);
     int64_t *result = body.integers(x.result);
     for (int64_t k = 0; k < count; ++k)
-      result[k] =
-          wrap(F(signedView(a[k], x.from), signedView(b[k], x.from)), x.to);
+      result[k] = wrap(
+          F(signedView(a[k], x.from), signedView(b[k], x.from), x.from), x.to);
   }
 
   static void compareFloats(const Instruction &x, Body &body, int64_t count) {
@@ -166,6 +166,33 @@ struct Operations {
       result[k] = wrap(toInteger(a[k], x.to), x.to);
   }
 
+  static void toUnsignedIntegers(const Instruction &x, Body &body,
+                                 int64_t count) {
+    const double *a = body.floats(x.a);
+    int64_t *result = body.integers(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = wrap(toUnsigned(a[k], x.to), x.to);
+  }
+
+  static void toBits(const Instruction &x, Body &body, int64_t count) {
+    const double *a = body.floats(x.a);
+    int64_t *result = body.integers(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = bitsOf(a[k], x.to);
+  }
+  static void fromBits(const Instruction &x, Body &body, int64_t count) {
+    const int64_t *a = body.integers(x.a);
+    double *result = body.floats(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = floatOf(a[k], x.from);
+  }
+  static void copyFloats(const Instruction &x, Body &body, int64_t count) {
+    std::copy_n(body.floats(x.a), count, body.floats(x.result));
+  }
+  static void copyIntegers(const Instruction &x, Body &body, int64_t count) {
+    std::copy_n(body.integers(x.a), count, body.integers(x.result));
+  }
+
   static void floatConstant(const Instruction &x, Body &body, int64_t count) {
     std::fill_n(body.floats(x.result), count, x.number);
   }
@@ -222,6 +249,13 @@ struct Operations {
   static Body::Run special(arith::SIToFPOp) { return fromSigned; }
   static Body::Run special(arith::UIToFPOp) { return fromUnsigned; }
   static Body::Run special(arith::FPToSIOp) { return toSigned; }
+  static Body::Run special(arith::FPToUIOp) { return toUnsignedIntegers; }
+  static Body::Run special(arith::BitcastOp op) {
+    bool fromFloat = isa<FloatType>(op.getIn().getType());
+    bool toFloat = isa<FloatType>(op.getType());
+    return fromFloat ? toFloat ? copyFloats : toBits
+                     : (toFloat ? fromBits : copyIntegers);
+  }
 
   static Body::Run of(Operation *op);
 };
@@ -236,7 +270,10 @@ Body::Run Operations::of(Operation *op) {
 #define INTEGER1(EXPRESSION)                                                   \
   integer1<[](int64_t a, unsigned width) -> int64_t { return EXPRESSION; }>
 #define INTEGER2(EXPRESSION)                                                   \
-  integer2<[](uint64_t a, uint64_t b) -> int64_t { return EXPRESSION; }>
+  integer2<[](uint64_t a, uint64_t b, unsigned width) -> int64_t {             \
+    (void)width;                                                               \
+    return EXPRESSION;                                                         \
+  }>
 #define CODE special(scalar)
 #define HEDDLE_SCALAR(OP, COST, ACCURACY, RANGE, REFERENCE, CUDA, LLVM)        \
   .Case([](OP scalar) -> Body::Run { return REFERENCE; })
@@ -310,9 +347,10 @@ static unsigned widthOf(Type type) {
 
 void Body::compile(Operation &op) {
   mlir::Value result = op.getResult(0);
-  bool uniform = llvm::all_of(op.getOperands(), [&](mlir::Value operand) {
-    return slots.lookup(operand).uniform;
-  });
+  bool uniform = !isa<foreach::IndexOp>(op) &&
+                 llvm::all_of(op.getOperands(), [&](mlir::Value operand) {
+                   return slots.lookup(operand).uniform;
+                 });
   Instruction instruction;
   instruction.range = rangeOfExact(isa<FloatType>(result.getType()));
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
@@ -324,6 +362,8 @@ void Body::compile(Operation &op) {
       auto integer = cast<IntegerAttr>(constant.getValue()).getValue();
       instruction.integer = wrap(integer.getSExtValue(), integer.getBitWidth());
     }
+  } else if (isa<foreach::ExtentOp, foreach::IndexOp>(op)) {
+    instruction.run = Operations::keep; // set for each member or block
   } else if (isa<foreach::IterationOp>(op)) {
     instruction.run = Operations::integerConstant;
     instruction.integer = iteration;
@@ -352,6 +392,10 @@ void Body::compile(Operation &op) {
   Slot slot = define(result.getType(), uniform);
   slots[result] = slot;
   instruction.result = slot.index;
+  if (auto extent = dyn_cast<foreach::ExtentOp>(op))
+    extents.emplace_back(slot.index, extent.getAxis());
+  if (auto position = dyn_cast<foreach::IndexOp>(op))
+    positions.emplace_back(slot.index, position.getAxis());
   emit(instruction, uniform);
   if (options.arithmetic == Arithmetic::perturbed && accuracyOf(op) > 0)
     perturb(slot, result.getType());
@@ -415,6 +459,24 @@ void Body::execute(const Instruction &instruction, int64_t count) {
   instruction.run(instruction, *this, count);
   if (hasRanges() && instruction.range)
     instruction.range(instruction, *this, count);
+}
+
+void Body::setExtents(int64_t rows, int64_t columns) {
+  this->columns = columns;
+  for (auto [slot, axis] : extents)
+    *integers(slot) = axis == foreach::Axis::i   ? rows
+                      : axis == foreach::Axis::j ? columns
+                                                 : rows * columns;
+}
+
+void Body::setPositions(int64_t row, int64_t column, bool down, int64_t count) {
+  for (auto [slot, axis] : positions)
+    for (int64_t k = 0; k < count; ++k) {
+      int64_t i = down ? row + k : row, j = down ? column : column + k;
+      integers(slot)[k] = axis == foreach::Axis::i   ? i
+                          : axis == foreach::Axis::j ? j
+                                                     : i * columns + j;
+    }
 }
 
 void Body::beginMember(int64_t count) {

@@ -12,6 +12,7 @@
 #ifndef HEDDLE_DIALECT_REFERENCE_BODY_H
 #define HEDDLE_DIALECT_REFERENCE_BODY_H
 
+#include "dialect/Foreach.h"
 #include "dialect/reference/Interpreter.h"
 #include "dialect/reference/Ranges.h"
 #include "llvm/ADT/DenseMap.h"
@@ -40,6 +41,13 @@ public:
   double *operand(unsigned k) { return floats(inputs[k]); }
   double *operandLow(unsigned k) { return lows(inputs[k]); }
   double *operandHigh(unsigned k) { return highs(inputs[k]); }
+
+  /// Sets the extents of a member: its rows, its columns and its elements. Must
+  /// be called before beginMember().
+  void setExtents(int64_t rows, int64_t columns);
+  /// Sets the positions of the elements of a block: the first row and column,
+  /// and whether the block goes down a column.
+  void setPositions(int64_t row, int64_t column, bool down, int64_t count);
 
   /// Computes the uniform values of a member, for blocks of at most `count`
   /// elements. Requires that uniform operands are set.
@@ -114,6 +122,9 @@ private:
   /// Instructions that run once for a member, and once for each of its blocks.
   std::vector<Instruction> perMember, perBlock;
   std::vector<Slot> uniforms;
+  /// The slots of extents and positions, with their axes.
+  std::vector<std::pair<unsigned, foreach::Axis>> extents, positions;
+  int64_t columns = 1; // of the member
   unsigned floatCount = 0, integerCount = 0;
   std::vector<double> floatSlots, floatLows, floatHighs;
   std::vector<int64_t> integerSlots, lowIntegers, highIntegers;

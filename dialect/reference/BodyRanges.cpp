@@ -118,6 +118,44 @@ template <auto F> static Range sineOrCosine(Range a) {
   return {std::max(at - distance, -1.0), std::min(at + distance, 1.0)};
 }
 
+/// Between two poles, a tangent is increasing. Ends that are closer than pi and
+/// have a pole between them are not in this order.
+static Range tangent(Range a) {
+  double low = std::tan(a.low), high = std::tan(a.high);
+  if (a.isExact())
+    return Range::exactly(low);
+  return a.high - a.low < 3 && low <= high ? Range{low, high}
+                                           : Range::anything();
+}
+
+/// The angle of a point (b, a). It is monotone in each coordinate in a half
+/// plane without the negative half of the axis.
+static Range angle(Range a, Range b) {
+  if ((a.isExact() && b.isExact()) || b.low > 0 || a.low > 0 || a.high < 0)
+    return ends<[](double a, double b) { return std::atan2(a, b); }>(a, b);
+  constexpr double pi = 3.141592653589793;
+  return {-pi, pi};
+}
+
+/// A remainder has the sign of the dividend, at most its size, and less than
+/// the size of the divisor. Of dividends with one quotient, it is monotone.
+static Range remainder(Range a, Range b) {
+  Range size = magnitude(b);
+  if (size.low == 0 || !std::isfinite(a.low) || !std::isfinite(a.high))
+    return a.isExact() && b.isExact() ? Range::exactly(std::fmod(a.low, b.low))
+                                      : Range::anything();
+  double low = std::fmod(a.low, size.low), high = std::fmod(a.high, size.low);
+  // Less than the divisor apart and in the order of the dividends: no multiple
+  // of the divisor is between them.
+  if (b.isExact() && a.high - a.low < size.low && low <= high &&
+      (low < 0) == (high < 0))
+    return {low, high};
+  if (a.isExact() && std::fabs(a.low) < size.low)
+    return a;
+  double most = std::min(size.high, magnitude(a).high);
+  return {a.low < 0 ? -most : 0, a.high > 0 ? most : 0};
+}
+
 //===----------------------------------------------------------------------===//
 // Instructions
 //===----------------------------------------------------------------------===//
@@ -221,10 +259,24 @@ struct RangeOperations {
   static void integer2(const Instruction &x, Body &body, int64_t count) {
     integers(x, body, count, [&](int64_t k) {
       IntegerRange a = integerAt(body, x.a, k), b = integerAt(body, x.b, k);
-      auto view = [&](int64_t end) { return signedView(end, x.from); };
-      return between<2>(
-          x, {F(view(a.low), view(b.low)), F(view(a.low), view(b.high)),
-              F(view(a.high), view(b.low)), F(view(a.high), view(b.high))});
+      auto at = [&](int64_t a, int64_t b) {
+        return F(signedView(a, x.from), signedView(b, x.from), x.from);
+      };
+      return between<2>(x, {at(a.low, b.low), at(a.low, b.high),
+                            at(a.high, b.low), at(a.high, b.high)});
+    });
+  }
+  /// For functions that are monotone in the first operand, but not in both.
+  template <auto F>
+  static void integerFirst(const Instruction &x, Body &body, int64_t count) {
+    integers(x, body, count, [&](int64_t k) {
+      IntegerRange a = integerAt(body, x.a, k), b = integerAt(body, x.b, k);
+      if (!b.isExact())
+        return everyInteger(x.to);
+      auto at = [&](int64_t a) {
+        return F(signedView(a, x.from), signedView(b.low, x.from), x.from);
+      };
+      return between<1>(x, {at(a.low), at(a.high)});
     });
   }
 
@@ -404,10 +456,52 @@ struct RangeOperations {
   static void toIntegers(const Instruction &x, Body &body, int64_t count) {
     integers(x, body, count, [&](int64_t k) {
       Range a = floatAt(body, x.a, k);
-      return a.isAnything() ? everyInteger(x.to)
-                            : IntegerRange{toInteger(a.low, x.to),
-                                           toInteger(a.high, x.to)};
+      // A flag of -1 is stored as 1.
+      return a.isAnything() || x.to == 1
+                 ? everyInteger(x.to)
+                 : IntegerRange{toInteger(a.low, x.to),
+                                toInteger(a.high, x.to)};
     });
+  }
+  static void toUnsignedIntegers(const Instruction &x, Body &body,
+                                 int64_t count) {
+    integers(x, body, count, [&](int64_t k) {
+      Range a = floatAt(body, x.a, k);
+      IntegerRange range = {wrap(toUnsigned(a.low, x.to), x.to),
+                            wrap(toUnsigned(a.high, x.to), x.to)};
+      // Stored as signed integers, the ends have another order if only one of
+      // them has the highest bit.
+      return a.isAnything() || range.low > range.high ? everyInteger(x.to)
+                                                      : range;
+    });
+  }
+
+  /// The bits of floats of one sign are in their order, or the reverse. NaN has
+  /// several bit patterns.
+  static void toBits(const Instruction &x, Body &body, int64_t count) {
+    for (int64_t k = 0; k < count; ++k) {
+      Range a = floatAt(body, x.a, k);
+      bool isOrdered = a.low <= a.high && !a.isAnything() &&
+                       std::signbit(a.low) == std::signbit(a.high);
+      auto [low, high] = std::minmax(bitsOf(a.low, x.to), bitsOf(a.high, x.to));
+      set(body, x.result, k,
+          isOrdered ? IntegerRange{low, high} : everyInteger(x.to));
+    }
+  }
+  static void fromBits(const Instruction &x, Body &body, int64_t count) {
+    const double *value = body.floats(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      set(body, x.result, k,
+          integerAt(body, x.a, k).isExact() ? Range::exactly(value[k])
+                                            : Range::anything());
+  }
+  static void copyFloats(const Instruction &x, Body &body, int64_t count) {
+    std::copy_n(body.lows(x.a), count, body.lows(x.result));
+    std::copy_n(body.highs(x.a), count, body.highs(x.result));
+  }
+  static void copyIntegers(const Instruction &x, Body &body, int64_t count) {
+    std::copy_n(body.integerLows(x.a), count, body.integerLows(x.result));
+    std::copy_n(body.integerHighs(x.a), count, body.integerHighs(x.result));
   }
 
   /// Constants and the iteration are exact.
@@ -487,6 +581,31 @@ struct RangeOperations {
   static Body::Run special(arith::SIToFPOp) { return toFloats<true>; }
   static Body::Run special(arith::UIToFPOp) { return toFloats<false>; }
   static Body::Run special(arith::FPToSIOp) { return toIntegers; }
+  static Body::Run special(arith::FPToUIOp) { return toUnsignedIntegers; }
+  static Body::Run special(arith::BitcastOp op) {
+    bool fromFloat = isa<FloatType>(op.getIn().getType());
+    bool toFloat = isa<FloatType>(op.getType());
+    return fromFloat ? toFloat ? copyFloats : toBits
+                     : (toFloat ? fromBits : copyIntegers);
+  }
+  static Body::Run special(arith::DivSIOp) {
+    return integerFirst<[](int64_t a, int64_t b, unsigned) -> int64_t {
+      return divide(a, b);
+    }>;
+  }
+  static Body::Run special(arith::ShLIOp) {
+    return integerFirst<[](uint64_t a, uint64_t b, unsigned width) -> int64_t {
+      return beyond(b, width) ? 0 : a << b;
+    }>;
+  }
+  static Body::Run special(arith::ShRSIOp) {
+    return integerFirst<[](int64_t a, int64_t b, unsigned width) -> int64_t {
+      return a >> (beyond(b, width) ? 63 : b);
+    }>;
+  }
+  static Body::Run special(arith::RemFOp) { return floats<2, remainder>; }
+  static Body::Run special(math::TanOp) { return floats<1, tangent>; }
+  static Body::Run special(math::Atan2Op) { return floats<2, angle>; }
 
   /// The rounding error of `sum`, exactly, unless the sum overflows.
   static double errorOfSum(double a, double b, double sum) {
@@ -510,7 +629,8 @@ Body::Run Body::rangeOf(Operation *op) {
     return EXPRESSION;                                                         \
   }>
 #define INTEGER2(EXPRESSION)                                                   \
-  Operations::integer2<[](uint64_t a, uint64_t b) -> int64_t {                 \
+  Operations::integer2<[](uint64_t a, uint64_t b, unsigned width) -> int64_t { \
+    (void)width;                                                               \
     return EXPRESSION;                                                         \
   }>
 #define ENDS(REFERENCE) REFERENCE

@@ -112,7 +112,9 @@ SmallVector<Body::Operand> BoundOperands::describe() {
   return operands;
 }
 
-void BoundOperands::setUniform(Body &body, size_t member) {
+void BoundOperands::setUniform(Body &body, size_t member,
+                               const Domain &domain) {
+  body.setExtents(domain.rows, domain.columns);
   for (size_t k = 0; k < values.size(); ++k) {
     if (!isMemberIndex(indices[k]))
       continue;
@@ -151,6 +153,7 @@ static void copyElements(const double *from, bool alongRun, int32_t index,
 void BoundOperands::setElements(Body &body, size_t member, const Domain &domain,
                                 bool down, int64_t run, int64_t first,
                                 int64_t count) {
+  body.setPositions(down ? first : run, down ? run : first, down, count);
   for (size_t k = 0; k < values.size(); ++k) {
     if (isMemberIndex(indices[k]))
       continue;

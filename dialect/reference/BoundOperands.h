@@ -45,10 +45,10 @@ public:
   std::vector<int64_t> extentsOf(size_t member, const Domain &domain);
 
   llvm::SmallVector<Body::Operand> describe();
-  /// Sets the uniform operands of `body`.
-  void setUniform(Body &body, size_t member);
-  /// Sets the other operands for `count` elements, starting at element `first`
-  /// of run `run`; runs are rows, or columns if `down`.
+  /// Sets the uniform operands of `body`, and the extents of the member.
+  void setUniform(Body &body, size_t member, const Domain &domain);
+  /// Sets the other operands and the positions for `count` elements, starting
+  /// at element `first` of run `run`; runs are rows, or columns if `down`.
   void setElements(Body &body, size_t member, const Domain &domain, bool down,
                    int64_t run, int64_t first, int64_t count);
 

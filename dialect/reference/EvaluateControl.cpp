@@ -45,6 +45,9 @@ static void forgetUndecided(Type type, const Flags &undecided, bool perMember,
 LogicalResult Evaluator::evaluate(foreach::WhileOp op) {
   Block &body = op.getBody().front();
   auto yield = op.getYield();
+  if (!yield.getMore())
+    return op.emitOpError("has no flag; expected a program whose shorthands "
+                          "are expanded");
   size_t carried = op.getInits().size();
   const Tensor &bound = environment.lookup(op.getLimit())->members.front();
   auto limit = static_cast<int64_t>(bound.data.front());

@@ -51,7 +51,7 @@ LogicalResult Evaluator::evaluate(foreach::MapOp op) {
     }
     if (skipped)
       continue;
-    operands.setUniform(body, member);
+    operands.setUniform(body, member, domain);
     body.beginMember(domain.size());
     // A vector is one run of elements, a matrix one run for each row.
     bool matrix = operands.getRank() == 2;

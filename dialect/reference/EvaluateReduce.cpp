@@ -31,7 +31,7 @@ void Evaluator::reduceRuns(foreach::ReduceOp op, BoundOperands &operands,
   bool whole = op.getAxis() == Axis::member || op.getAxis() == Axis::list;
   if (op.getAxis() != Axis::list)
     reduction.clear();
-  operands.setUniform(body, member);
+  operands.setUniform(body, member, domain);
   body.beginMember(length);
   for (int64_t run = 0; run < runs; ++run) {
     if (!whole)

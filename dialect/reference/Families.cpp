@@ -42,7 +42,7 @@ void Families::join(Operation *op) {
     for (auto [value, result] : llvm::zip(yield.getValues(), op->getResults()))
       join(value, result);
     // If the flag is a list, all carried lists have its members.
-    if (isList(yield.getMore().getType())) {
+    if (yield.getMore() && isList(yield.getMore().getType())) {
       SmallVector<mlir::Value> values(yield.getValues());
       values.push_back(yield.getMore());
       values.push_back(op->getResults().back());

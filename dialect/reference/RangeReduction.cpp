@@ -90,6 +90,8 @@ void RangeReduction::add(const double *low, const double *high, int64_t count) {
       addFactor(range);
     if (kind == ReduceKind::argmax)
       addCandidate(range);
+    if (kind == ReduceKind::argmin)
+      addCandidate({-range.high, -range.low});
   }
 }
 
@@ -99,6 +101,8 @@ Range RangeReduction::ofSum(double relative) const {
   // A part of the sum may overflow in one order and not in another.
   if (!(sumOfMagnitudes + error < largest))
     return Range::anything();
+  if (kind == ReduceKind::mean)
+    error /= static_cast<double>(values);
   return {lower.value() - error, upper.value() + error};
 }
 
@@ -156,6 +160,8 @@ Range RangeReduction::value(double exact, int64_t depth) const {
   Range range = {lower.value(), upper.value()};
   if (kind == ReduceKind::add)
     range = ofSum(relative);
+  else if (kind == ReduceKind::mean) // and the number and the quotient rounded
+    range = widen(type, 3, ofSum(relative));
   else if (kind == ReduceKind::mul)
     range = ofProduct();
   else if (kind == ReduceKind::logsumexp)

@@ -64,6 +64,18 @@ template <Combine F> static double totalPairwise(const Reduction &r) {
 template <Combine F>
 static constexpr FloatFunctions pairwise = {addPairwise<F>, totalPairwise<F>};
 
+static double plus(double a, double b) { return a + b; }
+
+static constexpr FloatFunctions counted = {
+    [](Reduction &r, const double *values, int64_t count) {
+      addPairwise<plus>(r, values, count);
+      r.count += count;
+    },
+    [](const Reduction &r) {
+      double total = r.round(totalPairwise<plus>(r));
+      return r.round(total / r.round(static_cast<double>(r.count)));
+    }};
+
 //===----------------------------------------------------------------------===//
 // Extreme values
 //===----------------------------------------------------------------------===//
@@ -179,7 +191,7 @@ void Reduction::clear() {
   blocks = 0;
   top = neutral;
   sum = 0;
-  seen = 0;
+  seen = count = 0;
   best = -1;
   integer = integerNeutral;
 }

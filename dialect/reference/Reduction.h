@@ -66,6 +66,8 @@ public:
   double neutral = 0, top = 0, sum = 0;
   /// The number of values so far, and the position of `top` among them.
   int64_t seen = 0, best = -1;
+  /// The number of values of a mean, without those that were skipped.
+  int64_t count = 0;
 
 private:
   const ReduceFunctions &functions;

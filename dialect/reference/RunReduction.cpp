@@ -25,6 +25,8 @@ double RunReduction::value() {
   double scale = 0;
   if (op.getKind() == foreach::ReduceKind::add)
     scale = magnitude;
+  else if (op.getKind() == foreach::ReduceKind::mean)
+    scale = magnitude / std::max<double>(1, static_cast<double>(exact.count));
   else if (op.getKind() == foreach::ReduceKind::logsumexp)
     scale = 1 + std::fabs(value);
   else if (op.getKind() == foreach::ReduceKind::mul)

@@ -12,6 +12,7 @@
 #define HEDDLE_DIALECT_REFERENCE_SCALARFUNCTIONS_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/bit.h"
 
 #include <cmath>
 #include <cstdint>
@@ -44,6 +45,16 @@ inline int64_t toInteger(double a, unsigned width) {
   return static_cast<int64_t>(a);
 }
 
+/// As above, for an unsigned result.
+inline int64_t toUnsigned(double a, unsigned width) {
+  if (!(a > 0))
+    return 0;
+  double limit = std::ldexp(1.0, static_cast<int>(width));
+  if (a >= limit)
+    return width >= 64 ? -1 : static_cast<int64_t>((uint64_t(1) << width) - 1);
+  return static_cast<int64_t>(static_cast<uint64_t>(a));
+}
+
 /// The operand of signed arithmetic: a set flag is -1.
 inline int64_t signedView(int64_t a, unsigned width) {
   return width == 1 ? -a : a;
@@ -52,6 +63,20 @@ inline int64_t signedView(int64_t a, unsigned width) {
 inline uint64_t unsignedView(int64_t a, unsigned width) {
   auto bits = static_cast<uint64_t>(a);
   return width >= 64 ? bits : bits & ((uint64_t(1) << width) - 1);
+}
+
+/// The quotient, rounded towards 0; 0 of a divisor 0. The quotient of the
+/// smallest number and -1 wraps.
+inline uint64_t divide(int64_t a, int64_t b) {
+  if (b == -1)
+    return 0 - static_cast<uint64_t>(a);
+  return b == 0 ? 0 : static_cast<uint64_t>(a / b);
+}
+inline uint64_t divide(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / b; }
+
+/// Whether a shift by `count`, an unsigned number, shifts out all bits.
+inline bool beyond(uint64_t count, unsigned width) {
+  return unsignedView(static_cast<int64_t>(count), width) >= width;
 }
 
 inline bool compare(mlir::arith::CmpFPredicate predicate, double a, double b) {
@@ -91,6 +116,16 @@ inline bool compare(mlir::arith::CmpFPredicate predicate, double a, double b) {
     return true;
   }
   llvm_unreachable("all predicates are handled");
+}
+
+/// The bits of a float of 32 or 64 bits, and the float with these bits.
+inline int64_t bitsOf(double a, unsigned width) {
+  return width == 32 ? int64_t(llvm::bit_cast<int32_t>(static_cast<float>(a)))
+                     : llvm::bit_cast<int64_t>(a);
+}
+inline double floatOf(int64_t bits, unsigned width) {
+  return width == 32 ? llvm::bit_cast<float>(static_cast<int32_t>(bits))
+                     : llvm::bit_cast<double>(bits);
 }
 
 inline bool compare(mlir::arith::CmpIPredicate predicate, int64_t a, int64_t b,

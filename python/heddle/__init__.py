@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from ._rule.functions import amax as amax
     from ._rule.functions import amin as amin
     from ._rule.functions import any as any
+    from ._rule.functions import atan as atan
+    from ._rule.functions import atan2 as atan2
     from ._rule.functions import ceil as ceil
     from ._rule.functions import copysign as copysign
     from ._rule.functions import cos as cos
@@ -52,11 +54,13 @@ if TYPE_CHECKING:
     from ._rule.functions import fma as fma
     from ._rule.functions import fmax as fmax
     from ._rule.functions import fmin as fmin
+    from ._rule.functions import fmod as fmod
     from ._rule.functions import hyper as hyper
     from ._rule.functions import isfinite as isfinite
     from ._rule.functions import isinf as isinf
     from ._rule.functions import isnan as isnan
     from ._rule.functions import log as log
+    from ._rule.functions import log10 as log10
     from ._rule.functions import log1p as log1p
     from ._rule.functions import log2 as log2
     from ._rule.functions import maximum as maximum
@@ -65,13 +69,17 @@ if TYPE_CHECKING:
     from ._rule.functions import norm as norm
     from ._rule.functions import per_tensor as per_tensor
     from ._rule.functions import pow as pow
+    from ._rule.functions import round as round
+    from ._rule.functions import round_away as round_away
     from ._rule.functions import rsqrt as rsqrt
     from ._rule.functions import sign as sign
     from ._rule.functions import sin as sin
     from ._rule.functions import sqrt as sqrt
     from ._rule.functions import step as step
     from ._rule.functions import sum as sum
+    from ._rule.functions import tan as tan
     from ._rule.functions import tanh as tanh
+    from ._rule.functions import trunc as trunc
     from ._rule.functions import where as where
     from ._rule.rule import Rule as Rule
     from ._rule.rule import rule as rule
@@ -100,8 +108,9 @@ _SUBMODULES = ("arrays", "dtypes", "optim", "ot")
 
 # Names of rules, and the modules in the folder _rule that define them, which are imported when first used.
 _FUNCTIONS = (
-    "abs all amax amin any ceil copysign cos element erf exp exp2 expm1 floor fma fmax fmin hyper isfinite isinf isnan log "
-    "log1p log2 maximum mean minimum norm per_tensor pow rsqrt sign sin sqrt step sum tanh where"
+    "abs all amax amin any atan atan2 ceil copysign cos element erf exp exp2 expm1 floor fma fmax fmin fmod hyper isfinite "
+    "isinf isnan log log10 log1p log2 maximum mean minimum norm per_tensor pow round round_away rsqrt sign sin sqrt step "
+    "sum tan tanh trunc where"
 )
 _RULE = {name: "functions" for name in _FUNCTIONS.split()} | {"rule": "rule", "Rule": "rule", "Value": "values"}
 

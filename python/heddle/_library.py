@@ -112,6 +112,15 @@ _loaded: ctypes.CDLL | None = None
 _loading = threading.Lock()
 
 
+def _unlock() -> None:
+    # Another thread of the parent may hold the lock.
+    global _loading
+    _loading = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_unlock)
+
+
 def in_checkout() -> bool:
     """Whether this package lies in a checkout of heddle, and not in an installed wheel."""
     return os.path.isfile(os.path.join(_CHECKOUT, "runtime", "heddle.h"))

@@ -41,6 +41,35 @@ def _free(free: Any, lock: threading.Lock, process: int, handle: ctypes.c_void_p
             lock.release()
 
 
+class _LeftLocked:
+    """The lock, in a forked child, of a graph that another thread of the parent was using."""
+
+    def __enter__(self) -> NoReturn:
+        raise BadInput(
+            "graph: another thread was using it when this process was forked, so it may be half changed; create another "
+            "one in the child"
+        )
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def locked(self) -> bool:
+        return True
+
+
+#: All graphs. A forked child replaces the locks that were held.
+_graphs: weakref.WeakSet[Graph] = weakref.WeakSet()
+
+
+def _refuse_graphs_in_use() -> None:
+    # The thread that holds the lock does not exist in the child.
+    for graph in tuple(_graphs):
+        if graph._lock.locked():
+            graph._lock = _LeftLocked()  # type: ignore[assignment]
+
+
+os.register_at_fork(after_in_child=_refuse_graphs_in_use)
+
+
 class Graph:
     """An executable bound to arrays, from `Executable.graph`. A replay runs one step.
 
@@ -81,6 +110,7 @@ class Graph:
         self._handle = handle  # null when the graph is freed
         self._lock = threading.Lock()
         self._finalizer = weakref.finalize(self, _free, lib.heddle_graph_free, self._lock, os.getpid(), handle)
+        _graphs.add(self)
         self._finalizer.atexit = False  # a daemon thread may use the graph until the process ends
         self._names = {name: name.encode() for name in (*executable.arguments, *executable.results)}
         self._owners: dict[str, Any] = {}

@@ -68,10 +68,12 @@ Error Layout::Resolver::sizeTables() {
   for (auto [index, table] : enumerate(plan.tables)) {
     TableView &view = layout.tableViews[index];
     int64_t tiles = 0, memberCount = 0;
+    int64_t sharedTiles = 0, sharedColumns = 0; // of rows that are not held
     std::vector<int64_t> allSteps = segmentSteps(plan, table);
     for (auto [segmentIndex, segment] : enumerate(table.segments)) {
       ArrayRef<int64_t> steps = ArrayRef(allSteps).slice(
-          segmentIndex * (1 + table.pointers), 1 + table.pointers);
+          segmentIndex * (kStepHeader + table.pointers),
+          kStepHeader + table.pointers);
       int list = memberListOf(plan, segment);
       size_t size = list < 0 ? 1 : members(list).size();
       for (size_t position = 0; position < size; ++position) {
@@ -82,7 +84,10 @@ Error Layout::Resolver::sizeTables() {
             segment.alignTiles
                 ? alignmentShift(steps, operandsOf(segment, position), count)
                 : 0;
-        int64_t own = tilesOf(count + shift, segment.tile);
+        int64_t columns = columnsOf(segment, position);
+        int64_t own =
+            tilesOf(count + shift,
+                    rowsOfTile(segment.tile, segment.heldColumns, columns));
         tiles += own;
         ++memberCount;
         if (tiles > INT32_MAX || memberCount >= INT32_MAX)
@@ -92,7 +97,6 @@ Error Layout::Resolver::sizeTables() {
               table.name);
         if (table.rank != 2)
           continue;
-        int64_t columns = columnsOf(segment, position);
         if (columns > (maxElements - view.columnTotal) / own)
           return makeError(
               StatusCode::BadInput,
@@ -100,6 +104,10 @@ Error Layout::Resolver::sizeTables() {
               "found more",
               table.name);
         view.columnTotal += own * columns;
+        if (columns > segment.heldColumns) {
+          sharedTiles += own;
+          sharedColumns += own * columns;
+        }
         view.narrowest =
             memberCount == 1 ? columns : std::min(view.narrowest, columns);
         view.widest = std::max(view.widest, columns);
@@ -113,15 +121,15 @@ Error Layout::Resolver::sizeTables() {
     // few tiles, the widest one does. Blocks start at 128-byte lines. If rows
     // of f32 do not, a tile may need one more block.
     constexpr int64_t fewBlocks = 4096, line = 128 / sizeof(float);
-    if (table.blockColumns && tiles) {
+    if (table.blockColumns && sharedTiles) {
       auto blocksOf = [&](int64_t columns) {
         int64_t before = columns % line ? line - 1 : 0;
         return tilesOf(columns + before, table.blockColumns);
       };
-      int64_t average = blocksOf(view.columnTotal / tiles);
+      int64_t average = blocksOf(sharedColumns / sharedTiles);
       int64_t most = blocksOf(view.widest);
       view.blocksPerTile = static_cast<int>(
-          std::min(std::max(average, std::min(most, fewBlocks / tiles)),
+          std::min(std::max(average, std::min(most, fewBlocks / sharedTiles)),
                    INT32_MAX / tiles));
     }
     view.elementBytes = elementBytes(table);
@@ -267,13 +275,14 @@ std::vector<char> Layout::memberDescriptors(int index) const {
     descriptor.firstTile = firstTile;
     int64_t shift =
         segment.alignTiles
-            ? alignmentShift(
-                  ArrayRef(steps).slice(segmentIndex * (1 + table.pointers),
-                                        1 + table.pointers),
-                  descriptor.operands, descriptor.count)
+            ? alignmentShift(ArrayRef(steps).slice(
+                                 segmentIndex * (kStepHeader + table.pointers),
+                                 kStepHeader + table.pointers),
+                             descriptor.operands, descriptor.count)
             : 0;
-    descriptor.tiles =
-        static_cast<int>(tilesOf(descriptor.count + shift, segment.tile));
+    descriptor.tiles = static_cast<int>(tilesOf(
+        descriptor.count + shift,
+        rowsOfTile(segment.tile, segment.heldColumns, descriptor.columns)));
     descriptor.segment = static_cast<int>(segmentIndex);
     descriptor.index = static_cast<int>(position);
     writeMemberDescriptor(descriptorLayout, descriptor, out);

@@ -94,11 +94,21 @@ TileDescriptor readTileDescriptor(const DescriptorLayout &layout,
   return values;
 }
 
+int64_t rowsOfTile(int64_t tile, int64_t heldColumns, int64_t columns) {
+  if (heldColumns == 0 || columns > heldColumns)
+    return tile;
+  int64_t rows = columns > kStagedColumns ? kHeldElements : kStagedElements;
+  for (int64_t wide = 1; wide < columns && rows > tile; wide *= 2)
+    rows /= 2;
+  return std::max(rows, tile);
+}
+
 std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table) {
   std::vector<int64_t> steps;
-  steps.reserve(table.segments.size() * (1 + table.pointers));
+  steps.reserve(table.segments.size() * (kStepHeader + table.pointers));
   for (const PlanSegment &segment : table.segments) {
     steps.push_back(segment.alignTiles ? -segment.tile : segment.tile);
+    steps.push_back(segment.heldColumns);
     for (int slot = 0; slot < table.pointers; ++slot) {
       int64_t step = 0;
       if (slot < static_cast<int>(segment.operands.size())) {
@@ -120,21 +130,28 @@ int64_t alignmentShift(llvm::ArrayRef<int64_t> steps,
   int64_t tile = -steps.front();
   if (tile <= 0)
     return 0;
-  steps = steps.drop_front().take_front(operands.size());
-  // 16 bytes hold the most elements of the smallest type.
-  int64_t smallest = 0, shift = 0;
-  for (auto [step, operand] : llvm::zip(steps, operands))
-    if (step > 0 && (!smallest || step < smallest)) {
-      smallest = step;
-      shift = reinterpret_cast<uintptr_t>(operand) % 16 / step;
-    }
-  if (count + shift < 2 * tile)
+  auto advancing = llvm::make_filter_range(
+      llvm::zip(steps.drop_front(kStepHeader).take_front(operands.size()),
+                operands),
+      [](auto each) { return std::get<0>(each) > 0; });
+  if (advancing.empty())
     return 0;
-  for (auto [step, operand] : llvm::zip(steps, operands))
-    if (step > 0 &&
-        (reinterpret_cast<uintptr_t>(operand) + (tile - shift) * step) % 16)
-      return 0;
-  return shift;
+  for (int64_t bytes : {kLineBytes, kVectorBytes}) {
+    // That many bytes hold the most elements of the smallest type.
+    auto [smallest, first] = *llvm::min_element(advancing, [](auto a, auto b) {
+      return std::get<0>(a) < std::get<0>(b);
+    });
+    int64_t shift = reinterpret_cast<uintptr_t>(first) % bytes / smallest;
+    if (count + shift >= 2 * tile && llvm::all_of(advancing, [&](auto each) {
+          auto [step, operand] = each;
+          return (reinterpret_cast<uintptr_t>(operand) +
+                  (tile - shift) * step) %
+                     bytes ==
+                 0;
+        }))
+      return shift;
+  }
+  return 0;
 }
 
 void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
@@ -151,14 +168,18 @@ void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
     int64_t columns =
         layout.rank == 2 ? get<int64_t>(descriptor, layout.columnsOffset()) : 0;
     const int64_t *step =
-        steps.data() + segment * (1 + static_cast<size_t>(layout.pointers));
+        steps.data() +
+        segment * (kStepHeader + static_cast<size_t>(layout.pointers));
     std::vector<void *> operands;
     for (int slot = 0; slot < layout.pointers; ++slot)
       operands.push_back(get<void *>(descriptor, slot * sizeof(void *)));
     int64_t shift = alignmentShift(
-        llvm::ArrayRef<int64_t>(step, 1 + static_cast<size_t>(layout.pointers)),
+        llvm::ArrayRef<int64_t>(step, kStepHeader +
+                                          static_cast<size_t>(layout.pointers)),
         operands, count);
-    int64_t tile = std::abs(*step++);
+    int64_t tile = layout.rank == 2 ? rowsOfTile(step[0], step[1], columns)
+                                    : std::abs(step[0]);
+    step += kStepHeader;
     assert(firstTile == written && firstTile + tiles <= tileCount &&
            "member descriptors are in order");
     for (int32_t k = 0; k < tiles; ++k) {

@@ -94,15 +94,20 @@ TileDescriptor readTileDescriptor(const DescriptorLayout &layout,
                                   const char *descriptor);
 
 /// The `steps` argument of heddle_expand_tiles: for each segment its tile
-/// (negated if first tiles may be shorter), then the step of each operand in
-/// bytes. An operand advances by first * s if its step s is positive, by
-/// first * stride * -s if s is negative (the next operand slot holds the
-/// stride), and not at all if s is 0.
+/// (negated if first tiles may be shorter), the most columns of a held row,
+/// then the step of each operand in bytes. An operand advances by first * s if
+/// its step s is positive, by first * stride * -s if s is negative (the next
+/// operand slot holds the stride), and not at all if s is 0.
+inline constexpr size_t kStepHeader = 2; // entries before the operands' steps
 std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table);
 
+/// Cache lines, and the widest loads of a thread.
+inline constexpr int64_t kLineBytes = 128, kVectorBytes = 16;
+
 /// The number of elements by which the first tile of a member is shorter, so
-/// that all other tiles start at a multiple of 16 bytes in every operand that
-/// advances; 0 if no number does this, or if no whole tile follows. `steps` has
+/// that all other tiles start at a multiple of 128 bytes in every operand that
+/// advances, or else at a multiple of 16 bytes; 0 if no number does this, or if
+/// no whole tile follows. `steps` has
 /// the steps of the member's segment. A null operand stands for the graph's own
 /// memory, which is always aligned.
 int64_t alignmentShift(llvm::ArrayRef<int64_t> steps,
@@ -119,6 +124,18 @@ void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
 /// before.
 void moveOperand(const DescriptorLayout &layout, char *memberDescriptors,
                  char *tileDescriptors, size_t offset, char *address);
+
+/// The elements in a whole tile of held rows, if the number of columns is
+/// rounded up to a power of two: of rows with at most kStagedColumns columns,
+/// which blocks copy through shared memory, and of others. `rows.cuh` and
+/// `descriptors.cu` have these numbers and the next function, too.
+inline constexpr int64_t kStagedColumns = 64, kStagedElements = 2048,
+                         kHeldElements = 4096;
+
+/// The rows of a tile if rows have `columns` columns: `tile`, or more if the
+/// rows are held. The order of reductions depends on this number, so it follows
+/// from the program and the columns alone.
+int64_t rowsOfTile(int64_t tile, int64_t heldColumns, int64_t columns);
 
 /// The number of tiles of a member: at least one, so that per-member values are
 /// computed for empty members, too.

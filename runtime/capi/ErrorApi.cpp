@@ -13,10 +13,10 @@
 #include "runtime/capi/CApi.h"
 #include "runtime/support/Cancellation.h"
 #include "runtime/support/FloatingPoint.h"
+#include "runtime/support/Json.h"
 #include "runtime/support/Text.h"
 
 #include "llvm/Support/ErrorHandling.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cstdlib>
@@ -74,7 +74,7 @@ heddle_status report(Error error) {
   if (code == StatusCode::BadInput)
     text = shortMessage(text);
   // Names come from callers and files; callers may expect UTF-8.
-  fail(json::isUTF8(text) ? text : json::fixUTF8(text));
+  fail(utf8Text(text));
   return static_cast<heddle_status>(code);
 }
 

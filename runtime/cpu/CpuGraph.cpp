@@ -247,6 +247,8 @@ void CpuGraph::fill(const Node &node) {
 
 void CpuGraph::runKernel(const Node &node) {
   void *const *arguments = node.arguments.data();
+  bool runsTiles = node.plan->part != SweepPart::Ends,
+       runsEnds = node.plan->part != SweepPart::Tiles;
   for (const Node::BoundSweep &sweep : node.sweeps) {
     const DeviceTable none = {};
     const DeviceTable &table =
@@ -259,16 +261,16 @@ void CpuGraph::runKernel(const Node &node) {
       continue;
     const char *tiles = static_cast<const char *>(table.tiles),
                *members = static_cast<const char *>(table.members);
-    if (sweep.functions.tile && table.tileCount)
+    if (runsTiles && sweep.functions.tile && table.tileCount)
       runManyInParallel(table.tileCount, threads, [&](size_t i) {
         sweep.functions.tile(tiles + i * descriptorBytes, static_cast<int>(i),
                              arguments);
       });
-    if (sweep.functions.member && table.memberCount)
+    if (runsEnds && sweep.functions.member && table.memberCount)
       runManyInParallel(table.memberCount, threads, [&](size_t i) {
         sweep.functions.member(members + i * descriptorBytes, arguments);
       });
-    if (sweep.functions.epilogue)
+    if (runsEnds && sweep.functions.epilogue)
       sweep.functions.epilogue(members, table.memberCount, arguments);
   }
 }

@@ -315,6 +315,10 @@ private:
       if (segment.tile < 1 || segment.tile > INT32_MAX)
         return bad("expected a tile of 1.." + Twine(INT32_MAX) + ", found " +
                    Twine(segment.tile));
+      if (segment.heldColumns < 0 || (segment.heldColumns && table.rank != 2))
+        return bad("expected held_columns of 0 or more, and 0 unless the rank "
+                   "is 2, found " +
+                   Twine(segment.heldColumns) + " and " + Twine(table.rank));
       // A segment of member scalars only has one tile for each member.
       bool hasElements =
           any_of(segment.operands, [](const PlanOperand &operand) {
@@ -480,6 +484,10 @@ private:
     case NodeKind::Kernel:
       break;
     }
+    if (node.part != SweepPart::Whole &&
+        (node.kind != NodeKind::Kernel || node.sweeps.size() != 1))
+      return bad("part: expected 'tiles' and 'ends' for kernels of one sweep "
+                 "only");
     if (node.table != -1 && !isTable(node.table))
       return bad("expected a table in 0.." + Twine(plan.tables.size()) +
                  ", found " + Twine(node.table));

@@ -81,6 +81,9 @@ struct PlanOperand {
 struct PlanSegment {
   /// The number of elements (rank 1) or rows (rank 2) in a tile.
   int64_t tile = 1;
+  /// The most columns of a held row (docs/lowering.md). Tiles of rows with at
+  /// most this number of columns have more rows; see rowsOfTile.
+  int64_t heldColumns = 0;
   /// Whether the first tile of a member may be shorter, so that the other tiles
   /// are aligned.
   bool alignTiles = false;
@@ -192,6 +195,10 @@ struct PlanEdge {
   bool programmatic = false;
 };
 
+/// The part of its sweeps that a kernel runs: all of them, their tiles, or the
+/// ends of their members and of the list, for which the tiles are complete.
+enum class SweepPart : uint8_t { Whole, Tiles, Ends };
+
 struct PlanNode;
 
 /// Nodes and the order between them: the step itself, or the body of a loop.
@@ -205,6 +212,7 @@ struct PlanNode {
   std::string name;
   // Kernel nodes, and the cooperative form of while nodes.
   std::vector<std::string> sweeps;
+  SweepPart part = SweepPart::Whole;
   int table = -1;
   std::vector<PlanVariant> variants;
   std::vector<PlanArgument> arguments;

@@ -50,6 +50,10 @@ static constexpr EnumName<NodeKind> nodeKinds[] = {{NodeKind::Kernel, "kernel"},
                                                    {NodeKind::While, "while"},
                                                    {NodeKind::Copy, "copy"},
                                                    {NodeKind::Fill, "fill"}};
+static constexpr EnumName<SweepPart> sweepParts[] = {
+    {SweepPart::Whole, "whole"},
+    {SweepPart::Tiles, "tiles"},
+    {SweepPart::Ends, "ends"}};
 static constexpr EnumName<GridKind> gridKinds[] = {
     {GridKind::Tiles, "tiles"},
     {GridKind::Members, "members"},
@@ -108,6 +112,11 @@ static bool fromJSON(const json::Value &value, ScratchPer &out,
 static bool fromJSON(const json::Value &value, NodeKind &out, json::Path path) {
   return readEnum(nodeKinds, value, out, path,
                   "expected 'kernel', 'while', 'copy' or 'fill'");
+}
+static bool fromJSON(const json::Value &value, SweepPart &out,
+                     json::Path path) {
+  return readEnum(sweepParts, value, out, path,
+                  "expected 'whole', 'tiles' or 'ends'");
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,6 +212,7 @@ static bool fromJSON(const json::Value &value, PlanSegment &out,
                      json::Path path) {
   json::ObjectMapper map(value, path);
   return map && map.map("tile", out.tile) &&
+         map.mapOptional("held_columns", out.heldColumns) &&
          map.mapOptional("align_tiles", out.alignTiles) &&
          map.map("operands", out.operands) && map.map("count", out.count) &&
          map.map("columns", out.columns);
@@ -348,6 +358,7 @@ static bool fromJSON(const json::Value &value, PlanNode &out, json::Path path) {
   if (!map || !map.map("kind", out.kind) ||
       !map.mapOptional("name", out.name) ||
       !map.mapOptional("sweeps", out.sweeps) ||
+      !map.mapOptional("part", out.part) ||
       !map.mapOptional("table", out.table) ||
       !map.mapOptional("variants", out.variants) ||
       !map.mapOptional("arguments", out.arguments) ||
@@ -454,6 +465,8 @@ static json::Value toJSON(const PlanTable &table) {
                         {"columns", optionalExtentToJSON(segment.columns)}};
     if (segment.alignTiles)
       object["align_tiles"] = true;
+    if (segment.heldColumns)
+      object["held_columns"] = segment.heldColumns;
     segments.push_back(std::move(object));
   }
   json::Object object{{"name", table.name},
@@ -520,10 +533,10 @@ static json::Value toJSON(const PlanArgument &argument) {
 static json::Value toJSON(const Source &source) {
   if (source.sections.size() <= 1 &&
       (source.empty() || source.sections[0].entries.empty()))
-    return json::fixUTF8(source.text());
+    return utf8Text(source.text());
   json::Array sections;
   for (const SourceSection &section : source.sections) {
-    json::Object object{{"text", json::fixUTF8(section.text)}};
+    json::Object object{{"text", utf8Text(section.text)}};
     if (!section.entries.empty())
       object["entries"] = json::Array(section.entries);
     sections.push_back(std::move(object));
@@ -567,6 +580,8 @@ static json::Value toJSON(const PlanNode &node) {
     return object;
   }
   object["sweeps"] = json::Array(node.sweeps);
+  if (node.part != SweepPart::Whole)
+    object["part"] = nameOf(sweepParts, node.part);
   if (node.table >= 0)
     object["table"] = node.table;
   json::Array variants, arguments;
@@ -615,7 +630,7 @@ json::Value planToJSON(const Plan &plan) {
     scratch.push_back(toJSON(area));
   json::Object headers;
   for (const auto &[name, text] : plan.headers)
-    headers[name] = json::fixUTF8(text);
+    headers[name] = utf8Text(text);
   json::Object object = graphToJSON(plan.graph);
   object["name"] = plan.name;
   object["buffers"] = std::move(buffers);
@@ -624,7 +639,7 @@ json::Value planToJSON(const Plan &plan) {
   object["scratch"] = std::move(scratch);
   object["source"] = toJSON(plan.source);
   if (!plan.panelSource.empty())
-    object["panel_source"] = json::fixUTF8(plan.panelSource);
+    object["panel_source"] = utf8Text(plan.panelSource);
   object["headers"] = std::move(headers);
   object["options"] = json::Array(plan.options);
   return object;

@@ -23,6 +23,12 @@ inline constexpr unsigned kDeepestJson = 640;
 /// Parses a text that nests at most kDeepestJson deep. BadInput otherwise.
 llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text);
 
+/// A text with U+FFFD in place of bytes that are not UTF-8. Sources are long,
+/// and always UTF-8; llvm::json::fixUTF8 converts every text twice.
+inline std::string utf8Text(llvm::StringRef text) {
+  return llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text);
+}
+
 } // namespace heddle::runtime
 
 #endif // HEDDLE_RUNTIME_SUPPORT_JSON_H

@@ -23,9 +23,9 @@
 // CHECK:            params.mass_of_columns[tile.column_base + column] = mass_down[
 // CHECK:      __launch_bounds__(256, HEDDLE_BLOCKS(3))
 // Rows with results are processed one after the other, with other launch bounds.
-// BESIDE:      beside_walk(
+// BESIDE:      void beside_walk(
 // BESIDE-NOT:    _down
-// BESIDE:      __launch_bounds__(256, HEDDLE_BLOCKS(5))
+// BESIDE:      __launch_bounds__(256, HEDDLE_BLOCKS(4))
 
 //--- down.mlir
 !mats = !foreach.list<tensor<?x?xf32>>

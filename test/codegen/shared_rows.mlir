@@ -35,7 +35,17 @@
 // CHECK-DAG:      params.most_of_tiles[tile_index + threadIdx.x] = most_part;
 // CHECK-DAG:      params.sum_of_tiles[tile_index + threadIdx.x] = sum_part;
 // CHECK:      shared_process(
-// CHECK-NEXT:   shared_walk
+//             One block processes a tile of held rows, and all of them count.
+// CHECK-NEXT:   if (tile.columns <= 256) {
+// CHECK-NEXT:     if (heddle::block_of_tile(params.table, tile_index) > 0)
+// CHECK-NEXT:       return;
+// CHECK:          stage.load(near.x, near.x_stride, 0);
+// CHECK:          shared_held(params, near, tile_index);
+// CHECK:          stage.store(near.y, tile.y, tile.y_stride);
+// CHECK:          if (heddle::arrives_last(&params.table.tickets[tile.member], tile.tiles))
+// CHECK-NEXT:       shared_end(params, tile, tile_index);
+// CHECK-NEXT:     return;
+// CHECK:        shared_walk(params, tile, tile_index);
 // CHECK:        if (heddle::block_of_tile(params.table, tile_index) < params.table.blocks_per_tile - 1 || tile.first % 1024)
 // CHECK-NEXT:     return;
 // CHECK:        shared_count(params, same_tile, tile_index);
@@ -48,7 +58,8 @@
 // NAMES: &tile.first_column[slice.first];
 // PTX: .visible .entry shared_tiles(
 // PLAN: "block_columns": 1024
-// EXPLAIN: schedule: rows, 256 threads, tiles of 4 rows, 1024 columns per block
+// PLAN: "held_columns": 256
+// EXPLAIN: schedule: rows, 256 threads, tiles of 4 rows, more of up to 256 columns, 1024 columns per block
 // EXPLAIN-NEXT: reason:   rows are only mapped, so blocks share them
 
 func.func @shared(%x: !mats, %row: !list, %col: !list, %t: !each) -> (!mats, !each, !each) {

@@ -17,7 +17,7 @@
 // CHECK-NOT: blocks_per_tile
 // PLAN: "tables"
 // PLAN-NOT: block_columns
-// EXPLAIN: schedule: rows, 256 threads, tiles of 1 row{{$}}
+// EXPLAIN: schedule: rows, 256 threads, tiles of 1 row, more of up to 2048 columns{{$}}
 // EXPLAIN-NEXT: reason:   rows are complete while they are on chip
 func.func @changes(%x: !mats, %row: !list, %t: !each {foreach.donate = 1 : i64}) -> (!mats, !each) {
   %y = foreach.map (%x = %x[i, j] : !mats, %r = %row[i] : !list, %t = %t : !each) -> !mats {

@@ -14,9 +14,9 @@ fused.program @decided(%x: !list {foreach.donate = 0 : i64}, %n: tensor<i32>) ->
                            #fused.buffer<"y", result, !list, extents = [[0, 0]], members = 0>],
                 result_buffers = array<i64: 0>,
                 traffic = [#fused.traffic<argument = 0, rank = 1, read = 4, written = 4, per_iteration = true>]} {
-  // CHECK: fused.sweep schedule {{.*}} name "first" launch <variants = [<scalars = value, blocks = 6, evict_first_l2_percent = 97>, <scalars = value, blocks = 6>, <scalars = address, blocks = 5>], arrive = [late]> result_buffers [3] (
+  // CHECK: fused.sweep schedule {{.*}} name "first" launch <variants = [<scalars = value, blocks = 6, evict_first_l2_percent = 97>, <scalars = value, blocks = 6>, <scalars = address, blocks = 5>], arrive = [own_launch]> result_buffers [3] (
   %e = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [8192], reason = "">
-      name "first" launch <variants = [<scalars = value, blocks = 6, evict_first_l2_percent = 97>, <scalars = value, blocks = 6>, <scalars = address, blocks = 5>], arrive = [late]>
+      name "first" launch <variants = [<scalars = value, blocks = 6, evict_first_l2_percent = 97>, <scalars = value, blocks = 6>, <scalars = address, blocks = 5>], arrive = [own_launch]>
       result_buffers [3] (%a = %x : !list) -> !each {
     %s = fused.reduce add member %a : f32
     fused.yield %s : f32

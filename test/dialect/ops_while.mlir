@@ -55,3 +55,13 @@ func.func @nothing_carried(%flag: tensor<i1>, %limit: tensor<i32>) -> tensor<i32
   }
   return %iterations : tensor<i32>
 }
+
+// CHECK-LABEL: func.func @without_flag
+func.func @without_flag(%x: !foreach.list<tensor<?xf32>>, %n: tensor<i32>) -> tensor<i32> {
+  // CHECK: foreach.while (%y = %{{.*}} : !foreach.list<tensor<?xf32>>) upto %{{.*}} -> (!foreach.list<tensor<?xf32>>, tensor<i32>) {
+  %y, %k = foreach.while (%y = %x : !foreach.list<tensor<?xf32>>) upto %n -> (!foreach.list<tensor<?xf32>>, tensor<i32>) {
+    // CHECK: foreach.yield %y : !foreach.list<tensor<?xf32>>{{$}}
+    foreach.yield %y : !foreach.list<tensor<?xf32>>
+  }
+  return %k : tensor<i32>
+}

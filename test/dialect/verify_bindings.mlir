@@ -153,8 +153,8 @@ func.func @element_type(%x: tensor<complex<f32>>) {
 
 func.func @no_scalar_op(%x: tensor<i32>) {
   %r = foreach.map (%a = %x : tensor<i32>) -> tensor<i32> {
-    // expected-error@+1 {{'arith.remsi' op is not a scalar operation, which the body of 'foreach.map' requires}}
-    %b = arith.remsi %a, %a : i32
+    // expected-error@+1 {{'arith.ceildivsi' op is not a scalar operation, which the body of 'foreach.map' requires}}
+    %b = arith.ceildivsi %a, %a : i32
     foreach.yield %b : i32
   }
   return

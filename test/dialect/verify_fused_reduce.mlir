@@ -3,7 +3,7 @@
 !list = !foreach.list<tensor<?xf32>>
 fused.program @kind(%x: !list) {
   fused.sweep (%a = %x : !list) {
-    // expected-error@+1 {{expected a kind (add, mul, min, max, any, all, logsumexp or argmax) and a level (row, column, member, list), found 'sum list'}}
+    // expected-error@+1 {{expected a kind (add, mul, min, max, any, all, logsumexp, argmax, argmin or mean) and a level (row, column, member, list), found 'sum list'}}
     %s = fused.reduce sum list %a : f32
     fused.yield
   }
@@ -87,7 +87,7 @@ fused.program @result(%x: !list) {
 !list = !foreach.list<tensor<?xf32>>
 fused.program @position(%x: !list) {
   fused.sweep (%a = %x : !list) {
-    // expected-error@+1 {{'fused.reduce' op expected the maximum and its position, an i64}}
+    // expected-error@+1 {{'fused.reduce' op expected the extreme value and its position, an i64}}
     %s:2 = "fused.reduce"(%a) <{kind = 7 : i32, level = 0 : i32, operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (f32) -> (f32, i32)
     fused.yield
   }
@@ -288,6 +288,18 @@ fused.program @inactive_after(%x: !mat, %u: !vec) {
     %p = math.isnan %m : f32
     // expected-error@+1 {{'fused.reduce' op expected 'inactive' to be a column value or of a lower level, complete before the sweep, found a column value that is complete only after the sweep}}
     %s = fused.reduce logsumexp column %a inactive %p : f32
+    fused.yield
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @mean(%x: !list) {
+  fused.sweep (%a = %x : !list) {
+    // expected-error@+1 {{'fused.reduce' op expected a kind that combines states, found mean: divide a sum by the number of its elements}}
+    %s = fused.reduce mean list %a : f32
     fused.yield
   }
   fused.yield

@@ -99,6 +99,54 @@ fused.program @early(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+fused.program @own_launch_beside_late(%x: !list) {
+  // expected-error@+1 {{'fused.sweep' op expected arrival 'own_launch' or 'none' for segment #1, because another segment has 'own_launch', found 'late'}}
+  %y, %z = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4, 4], tile = [8192, 8192], reason = "">
+      launch <variants = [<scalars = value, blocks = 4>], arrive = [own_launch, late]> (%a = %x : !list) -> !each {
+    %s = fused.reduce add member %a : f32
+    fused.yield %s : f32
+  } and (%b = %x : !list) -> !each {
+    %s = fused.reduce mul member %b : f32
+    fused.yield %s : f32
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+fused.program @own_launch_of_rows(%x: !mats) {
+  // expected-error@+1 {{'fused.sweep' op expected the schedule 'stream', no 'where' and no loop around it for arrival 'own_launch', found}}
+  %y = fused.sweep schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [16], reason = "">
+      launch <variants = [<scalars = value, blocks = 4>], arrive = [own_launch]> (%a = %x[i, j] : !mats) -> !list {
+    %s = fused.reduce add column %a : f32
+    fused.yield %s : f32
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @own_launch_in_loop(%x: !list, %n: tensor<i32>) {
+  %r, %t = fused.loop (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
+    // expected-error@+1 {{'fused.sweep' op expected the schedule 'stream', no 'where' and no loop around it for arrival 'own_launch', found}}
+    %y, %more = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [8192], reason = "">
+        launch <variants = [<scalars = address, blocks = 4>], arrive = [own_launch]> (%b = %a : !list) -> (!list, tensor<i1>) {
+      %p = math.isnan %b : f32
+      %m = fused.reduce any list %p : i1
+      fused.yield %b, %m : f32, i1
+    }
+    fused.yield %y while %more : !list while tensor<i1>
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
 fused.program @waits_for_nothing(%x: !list) {
   // expected-error@+1 {{'fused.sweep' op expected a sweep right before a sweep with 'wait', found none}}
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">

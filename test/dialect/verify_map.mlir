@@ -103,6 +103,43 @@ func.func @fastmath(%x: !list) -> !list {
 
 // -----
 
+!list = !foreach.list<tensor<?xi32>>
+func.func @overflow(%x: !list) -> !list {
+  %r = foreach.map (%a = %x : !list) -> !list {
+    // expected-error@+1 {{'arith.addi' op expected no overflow flag, because integers wrap; found 'nsw'}}
+    %s = arith.addi %a, %a overflow<nsw> : i32
+    foreach.yield %s : i32
+  }
+  return %r : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xi32>>
+func.func @exact(%x: !list) -> !list {
+  %r = foreach.map (%a = %x : !list) -> !list {
+    // expected-error@+1 {{'arith.divsi' op expected no flag 'exact', because shifts and divisions may drop bits}}
+    %s = arith.divsi %a, %a exact : i32
+    foreach.yield %s : i32
+  }
+  return %r : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @bits_of_storage_type(%x: !list) -> !list {
+  %r = foreach.map (%a = %x : !list) -> !list {
+    %h = arith.truncf %a : f32 to f16
+    // expected-error@+1 {{'arith.bitcast' op computes in 'f16', which is a storage type: bind operands 'as f32'}}
+    %i = arith.bitcast %h : f16 to i16
+    foreach.yield %a : f32
+  }
+  return %r : !list
+}
+
+// -----
+
 !list = !foreach.list<tensor<?xf32>>
 func.func @fastmath_of_math(%x: !list) -> !list {
   %r = foreach.map (%a = %x : !list) -> !list {

@@ -2,7 +2,7 @@
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @kind(%x: !list) {
-  // expected-error@+1 {{expected add, mul, min, max, any, all, logsumexp or argmax, found 'sum'}}
+  // expected-error@+1 {{expected add, mul, min, max, any, all, logsumexp, argmax, argmin or mean, found 'sum'}}
   %r = foreach.reduce sum along i (%a = %x : !list) -> !foreach.list<tensor<f32>> { foreach.yield %a : f32 }
   return
 }
@@ -117,7 +117,7 @@ func.func @sum_of_bytes(%x: !foreach.list<tensor<?xi8>>) {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @results_of_argmax(%x: !list) {
-  // expected-error@+1 {{'foreach.reduce' op expected 2 results, the maximum and its position, found 1}}
+  // expected-error@+1 {{'foreach.reduce' op expected 2 results, the extreme value and its position, found 1}}
   %r = foreach.reduce argmax along i (%a = %x : !list) -> !foreach.list<tensor<f32>> { foreach.yield %a : f32 }
   return
 }
@@ -243,5 +243,14 @@ func.func @shift_type(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
 func.func @shift_three(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
   // expected-error@+1 {{'foreach.reduce' op yields 3 values; expected the value to reduce}}
   %r = foreach.reduce logsumexp along j (%c = %c[i, j] : !mats, %x = %x[i] : !list) -> !list { foreach.yield %c, %x, %x : f32, f32, f32 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xi32>>
+func.func @mean_of_integers(%x: !list) {
+  // expected-error@+1 {{'foreach.reduce' op cannot combine values of 'i32' by mean}}
+  %r = foreach.reduce mean along member (%a = %x : !list) -> !foreach.list<tensor<i32>> { foreach.yield %a : i32 }
   return
 }

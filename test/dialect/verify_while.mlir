@@ -46,9 +46,9 @@ func.func @no_yield(%x: !list, %n: tensor<i32>) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-func.func @no_flag(%x: !list, %n: tensor<i32>) {
-  // expected-error@+1 {{'foreach.while' op expected its region to end with 'yield ... while' and a flag}}
-  %r, %t = foreach.while (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
+func.func @iterations_without_flag(%x: !list, %n: tensor<i32>) {
+  // expected-error@+1 {{'foreach.while' op expected the last result, the number of iterations, to have type 'tensor<i32>', found '!foreach.list<tensor<i32>>'}}
+  %r, %t = foreach.while (%a = %x : !list) upto %n -> (!list, !foreach.list<tensor<i32>>) {
     foreach.yield %a : !list
   }
   return

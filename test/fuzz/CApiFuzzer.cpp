@@ -33,12 +33,16 @@ struct Program {
   std::vector<std::string> names;
   /// Memory for the tensors of every graph.
   heddle_memory *memory = nullptr;
+  /// The plan's text, and how often it was printed.
+  std::string plan;
+  size_t prints = 0;
 };
 
 std::vector<Program> *programs;
 
 Program describe(heddle_executable *executable) {
-  Program program{executable, {}, nullptr};
+  Program program;
+  program.executable = executable;
   if (heddle_memory_create(executable, slots * slotBytes, &program.memory))
     finding(heddle_last_error());
   heddle_buffer_info info;
@@ -252,10 +256,23 @@ private:
     heddle_statistic(counter, &value);
     (void)heddle_executable_arch(program->executable);
     (void)heddle_executable_log(program->executable);
+    if (bytes.oneIn(128))
+      printPlan();
+  }
+
+  /// Printing a plan is slow, and its text is always the same. libFuzzer keeps
+  /// inputs that print, so that soon most inputs would.
+  void printPlan() {
     char *text = nullptr;
-    // Printing a plan is slow, and its text is always the same.
-    if (bytes.oneIn(128) && !heddle_executable_plan(program->executable, &text))
-      heddle_free(text);
+    if (program->prints == 64)
+      return;
+    if (heddle_executable_plan(program->executable, &text))
+      finding(heddle_last_error());
+    if (program->prints++ == 0)
+      program->plan = text;
+    else if (program->plan != text)
+      finding("a plan has another text than before");
+    heddle_free(text);
   }
 
   void measure() {
@@ -272,7 +289,7 @@ private:
   }
 
   Bytes &bytes;
-  const Program *program;
+  Program *program;
   heddle_graph *graph = nullptr;
   heddle_memory *memory = nullptr;
   char *base = nullptr;
@@ -324,6 +341,11 @@ void compileOdd(Bytes &bytes) {
 } // namespace
 
 static void initialize() {
+  // One helper is enough to run jobs on several threads. More would wait for
+  // a processor if other processes fuzz, too.
+  setenv("HEDDLE_THREADS", "2", /*overwrite=*/0);
+  // The GPU's bandwidth is measured by copies of a third of its memory.
+  setenv("HEDDLE_STAND_IN_MEMORY", "1048576", 1);
   heddle::installCompiler();
   compileAll();
 }

@@ -103,6 +103,35 @@ extern "C" __global__ void chain_second(heddle::table table) {
     ((float *)tile.operand[0])[i] = ((volatile float *)tile.operand[1])[i];
 }
 
+// The sums of tiles after a delay; then, in a kernel that starts early and has a block
+// for each member, the sums of members and the number of members.
+extern "C" __global__ void sum_tiles(heddle::table table, double *of_tiles, double *) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+  const tile_descriptor &tile = ((const tile_descriptor *)table.tiles)[blockIdx.x];
+  __nanosleep(20000);
+  double sum = 0;
+  for (int i = 0; i < tile.count; ++i)
+    sum += ((const float *)tile.operand[0])[i];
+  if (threadIdx.x == 0)
+    of_tiles[blockIdx.x] = sum;
+}
+extern "C" __global__ void sum_ends(heddle::table table, double *of_tiles, double *members) {
+  const member_descriptor *member = (const member_descriptor *)table.members + blockIdx.x;
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    *members = table.member_count;
+  if (threadIdx.x > 0 || table.member_count == 0)
+    return;
+  double sum = 0;
+  for (int k = 0; k < member->tiles; ++k)
+    sum += ((const volatile double *)of_tiles)[member->first_tile + k];
+  *(float *)member->operand[1] = sum;
+}
+
 // y /= 2, and a flag for members with an element above 1.
 extern "C" __global__ void halve_tiles(heddle::table table) {
   const tile_descriptor &tile = ((const tile_descriptor *)table.tiles)[blockIdx.x];
@@ -198,6 +227,28 @@ inline const char *const chainPlan = R"json({
      "arguments": [{"table": 0}], "writes": [1]},
     {"kind": "kernel", "name": "second", "table": 0, "variants": [{"entry": "chain_second", "block": 32}],
      "arguments": [{"table": 0}], "writes": [0]}],
+  "edges": [[0, 1, "programmatic"]],
+  "options": ["--std=c++17"]})json";
+
+// The tiles of a sweep, then the ends of its members, which also run without
+// members.
+inline const char *const sumPlan = R"json({
+  "name": "sum",
+  "buffers": [
+    {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument"},
+    {"name": "sum", "kind": "list", "dtype": "f32", "rank": 0, "role": "argument", "donated": true},
+    {"name": "members", "kind": "scalar", "dtype": "f64", "rank": 0, "role": "result"}],
+  "results": [{"name": "sum", "buffer": 1}, {"name": "members", "buffer": 2}],
+  "tables": [{"name": "sum", "rank": 1, "pointers": 2, "segments": [{"tile": 64,
+     "operands": [{"buffer": 0, "index": "i"}, {"buffer": 1, "index": ""}], "count": [0, 0]}]}],
+  "scratch": [{"per": "tile", "table": 0, "bytes": 8}],
+  "nodes": [
+    {"kind": "kernel", "name": "sum", "sweeps": ["sum"], "part": "tiles", "table": 0,
+     "variants": [{"entry": "sum_tiles", "block": 32}],
+     "arguments": [{"table": 0}, {"scratch": 0}, {"buffer": 2}]},
+    {"kind": "kernel", "name": "sum_ends", "sweeps": ["sum"], "part": "ends", "table": 0, "always": true,
+     "variants": [{"entry": "sum_ends", "block": 32, "grid": "members"}],
+     "arguments": [{"table": 0}, {"scratch": 0}, {"buffer": 2}], "writes": [1, 2]}],
   "edges": [[0, 1, "programmatic"]],
   "options": ["--std=c++17"]})json";
 

@@ -289,6 +289,32 @@ TEST_F(RuntimeTest, ProgrammaticEdges) {
   EXPECT_EQ(statistics().graph_instantiations, instantiations);
 }
 
+TEST_F(RuntimeTest, EndsOfMembersInALaunchOfTheirOwn) {
+  std::unique_ptr<Graph> graph = graphOf(withKernels(sumPlan));
+  auto sums = [&](const DeviceList &x, const DeviceList &sum, size_t count) {
+    EXPECT_TRUE(succeeded(graph->bindList("x", DType::F32, x.members())));
+    EXPECT_TRUE(
+        succeeded(graph->bindList("sum", DType::F32, sum.members(true))));
+    replay(*graph);
+    EXPECT_EQ(cantFail(graph->readScalar("members", nullptr)), count);
+    std::vector<float> result;
+    for (size_t member = 0; member < count; ++member)
+      result.push_back(sum.read(member)[0]);
+    return result;
+  };
+  DeviceList sum(context, {1, 1, 1}, -1), none(context, {}, 0);
+  std::vector<size_t> sizes = {10, 0, 5000};
+  EXPECT_EQ(sums(DeviceList(context, sizes, 1), sum, 3),
+            (std::vector<float>{10, 0, 5000}));
+  // Other gradients, other members, no members, and members again.
+  DeviceList moved(context, sizes, 2), fewer(context, {129, 3}, 1),
+      two(context, {1, 1}, -1);
+  EXPECT_EQ(sums(moved, sum, 3), (std::vector<float>{20, 0, 10000}));
+  EXPECT_EQ(sums(fewer, two, 2), (std::vector<float>{129, 3}));
+  EXPECT_EQ(sums(none, none, 0), std::vector<float>());
+  EXPECT_EQ(sums(moved, sum, 3), (std::vector<float>{20, 0, 10000}));
+}
+
 //===----------------------------------------------------------------------===//
 // Mistakes
 //===----------------------------------------------------------------------===//

@@ -77,3 +77,14 @@ func.func @members(%x0: !each, %n: tensor<i32>) -> !each {
   }
   return %x : !each
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @no_flag(%x: !list, %n: tensor<i32>) -> !list {
+  // expected-error@+1 {{'foreach.while' op has no flag; expected a program in which foreach-expand-shorthands has added it}}
+  %y, %k = foreach.while (%y = %x : !list) upto %n -> (!list, tensor<i32>) {
+    foreach.yield %y : !list
+  }
+  return %y : !list
+}

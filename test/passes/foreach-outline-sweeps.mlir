@@ -347,3 +347,37 @@ func.func @further_results(%x0: !mats, %more: tensor<i1>, %n: tensor<i32>) -> (!
   }
   return %x, %r, %f : !mats, !list, !flags
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// A mean is a sum divided by an extent; of the whole list, by a sum of extents.
+// CHECK-LABEL: fused.program @means
+// CHECK:         %[[ROW:.*]] = fused.reduce add row %{{.*}} : f32
+// CHECK:         %[[N:.*]] = foreach.extent j : i64
+// CHECK:         %[[F:.*]] = arith.sitofp %[[N]] : i64 to f32
+// CHECK:         %[[MEAN:.*]] = arith.divf %[[ROW]], %[[F]] : f32
+// CHECK:         fused.yield %[[MEAN]] : f32
+// CHECK:         %[[M:.*]] = foreach.extent member : i64
+// CHECK:         %[[SUM:.*]] = fused.reduce add list %{{.*}} : f32
+// CHECK:         %[[COUNT:.*]] = fused.reduce add list %[[M]] : i64
+// CHECK:         fused.yield %[[SUM]], %[[COUNT]] : f32, i64
+// CHECK:         epilogue [
+// CHECK:         arith.divf
+// CHECK:         %[[ONE:.*]] = arith.constant 1 : i64
+// CHECK:         fused.reduce add list %[[ONE]] from member : i64
+func.func @means(%m: !mats, %e: !each) -> (!list, tensor<f32>, tensor<f32>) {
+  %a = foreach.reduce mean along j (%m = %m : !mats) -> !list {
+    foreach.yield %m : f32
+  }
+  %b = foreach.reduce mean along list (%m = %m : !mats) -> tensor<f32> {
+    foreach.yield %m : f32
+  }
+  %c = foreach.reduce mean along list (%e = %e : !each) -> tensor<f32> {
+    foreach.yield %e : f32
+  }
+  return %a, %b, %c : !list, tensor<f32>, tensor<f32>
+}

@@ -156,3 +156,25 @@ func.func @single(%t: !each) -> !each {
   }
   return %r : !each
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+
+// Math on an extent does not leave the body: it depends on the member.
+// CHECK-LABEL: func.func @extent
+// CHECK-COUNT-1: foreach.map
+// CHECK:         foreach.extent member : i64
+// CHECK:         math.exp
+// CHECK-NOT:     foreach.map
+func.func @extent(%x: !list, %t: tensor<f32>) -> !list {
+  %y = foreach.map (%x = %x : !list, %t = %t : tensor<f32>) -> !list {
+    %n = foreach.extent member : i64
+    %f = arith.sitofp %n : i64 to f32
+    %s = arith.mulf %f, %t : f32
+    %e = math.exp %s : f32
+    %y = arith.mulf %x, %e : f32
+    foreach.yield %y : f32
+  }
+  return %y : !list
+}

@@ -1,16 +1,17 @@
 // Entries, tickets, dependent launches and forms of loops. test/codegen
 // tests the numbers of blocks.
 // RUN: %heddle_opt --heddle-pipeline --split-input-file %s | FileCheck %s
-// RUN: %heddle_opt --heddle-pipeline=remarks=true --split-input-file %s -o /dev/null 2>&1 | grep -E "evict-first|cooperative" | FileCheck %s --check-prefix=REMARK --implicit-check-not=remark:
+// RUN: %heddle_opt --heddle-pipeline=remarks=true --split-input-file %s -o /dev/null 2>&1 | grep -E "evict-first|cooperative|ends its members" | FileCheck %s --check-prefix=REMARK --implicit-check-not=remark:
 
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f64>
 
 // The second sweep depends on the first only. Before it waits, it loads elements
-// that the first sweep does not write.
+// that the first sweep does not write. A launch of its own ends the first sweep.
 // CHECK-LABEL: fused.program @chain
-// CHECK:         fused.sweep {{.*}}launch <variants = [<scalars = value, blocks = [[#]]>], arrive = [late]>
+// CHECK:         fused.sweep {{.*}}launch <variants = [<scalars = value, blocks = [[#]]>], arrive = [own_launch]>
 // CHECK:         fused.sweep {{.*}}launch <variants = [<scalars = value, blocks = [[#]], evict_first_l2_percent = 97>, <scalars = value, blocks = [[#]]>, <scalars = address, blocks = [[#]]>], arrive = [none], wait = [after_loads]>
+// REMARK:      remark: a sweep ends its members in a launch of its own, so no block of a tile waits for its stores
 // REMARK:      remark: a sweep has an evict-first variant: replaced elements leave the cache first if all elements take at most 97 % of the L2 cache
 func.func @chain(%x: !list {foreach.donate = 0 : i64}, %lr: !num) -> !list {
   %s = foreach.reduce add along list (%x = %x as f64 : !list) -> !num {
@@ -30,10 +31,12 @@ func.func @chain(%x: !list {foreach.donate = 0 : i64}, %lr: !num) -> !list {
 
 // The second sweep reads elements that the first writes.
 // CHECK-LABEL: fused.program @written
-// CHECK:         fused.sweep {{.*}}arrive = [late]>
+// CHECK:         fused.sweep {{.*}}arrive = [own_launch]>
 // CHECK:         fused.sweep {{.*}}wait = [first]>
-// REMARK-COUNT-2: remark: a sweep has an evict-first variant
-func.func @written(%x: !list) -> !list {
+// REMARK:      remark: a sweep has an evict-first variant
+// REMARK:      remark: a sweep ends its members in a launch of its own
+// REMARK:      remark: a sweep has an evict-first variant
+func.func @written(%x: !list) -> (!list, !list) {
   %y = foreach.map (%x = %x : !list) -> !list {
     %a = math.absf %x : f32
     foreach.yield %a : f32
@@ -45,7 +48,7 @@ func.func @written(%x: !list) -> !list {
     %a = arith.divf %y, %s : f32
     foreach.yield %a : f32
   }
-  return %z : !list
+  return %y, %z : !list, !list
 }
 
 // -----
@@ -53,11 +56,12 @@ func.func @written(%x: !list) -> !list {
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f32>
 
-// In a loop, a sweep has one entry, by address, and no dependent launch. One
-// launch runs the whole loop.
+// In a loop, a sweep has one entry, by address, and no dependent launch; its
+// blocks end the members. One launch runs the whole loop.
 // CHECK-LABEL: fused.program @loop
 // CHECK:         fused.loop name "loop_loop" cooperative <threads = 256, blocks = 2, tiles = 8192> result_buffers
 // CHECK:           fused.sweep {{.*}}launch <variants = [<scalars = address, blocks = [[#]]>], arrive = [late]>
+// REMARK:      remark: a sweep ends its members in the last blocks of their tiles: it is in a loop
 // REMARK:      remark: 'loop_loop' has the cooperative form up to 8192 tiles
 func.func @loop(%x0: !list {foreach.donate = 0 : i64}, %tol: !num, %limit: tensor<i32>) -> (!list, tensor<i32>) {
   %x, %iterations = foreach.while (%x = %x0 : !list) upto %limit -> (!list, tensor<i32>) {
@@ -87,6 +91,7 @@ func.func @loop(%x0: !list {foreach.donate = 0 : i64}, %tol: !num, %limit: tenso
 // ends with a copy.
 // CHECK-LABEL: fused.program @copies
 // CHECK:         fused.loop name "copies_loop" result_buffers
+// REMARK-COUNT-1: remark: a sweep ends its members in the last blocks of their tiles: it is in a loop
 // REMARK:      remark: 'copies_loop' has no cooperative form: an iteration ends with copies
 func.func @copies(%x0: !list, %y0: !list, %tol: !num, %limit: tensor<i32>) -> (!list, !list, tensor<i32>) {
   %x, %y, %iterations = foreach.while (%x = %x0, %y = %y0 : !list) upto %limit -> (!list, !list, tensor<i32>) {
@@ -109,4 +114,77 @@ func.func @copies(%x0: !list, %y0: !list, %tol: !num, %limit: tensor<i32>) -> (!
     foreach.yield %x1, %y1 while %more : !list, !list while tensor<i1>
   }
   return %x, %y, %iterations : !list, !list, tensor<i32>
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// If one segment reduces elements, all segments with an end have it in that
+// launch; `steps` alone would arrive early.
+// CHECK-LABEL: fused.program @segments
+// CHECK:         fused.sweep {{.*}}arrive = [own_launch, own_launch]>
+// REMARK:      remark: a sweep has an evict-first variant
+// REMARK:      remark: a sweep ends its members in a launch of its own
+func.func @segments(%x: !list, %y: !list {foreach.donate = 0 : i64}, %step: !each {foreach.donate = 1 : i64}) -> (!list, !each, !each) {
+  %s = foreach.reduce add along member (%x = %x : !list) -> !each {
+    foreach.yield %x : f32
+  }
+  %t = foreach.map (%t = %step : !each) -> !each {
+    %one = arith.constant 1.0 : f32
+    %n = arith.addf %t, %one : f32
+    foreach.yield %n : f32
+  }
+  %z = foreach.map (%y = %y : !list, %t = %t : !each) -> !list {
+    %a = arith.divf %y, %t : f32
+    foreach.yield %a : f32
+  }
+  return %z, %t, %s : !list, !each, !each
+}
+
+// -----
+
+!each = !foreach.list<tensor<f32>>
+!num = tensor<f32>
+
+// Without elements, no block of a tile has stores for which it waits.
+// CHECK-LABEL: fused.program @members
+// CHECK:         fused.sweep {{.*}}arrive = [late]>
+// REMARK:      remark: a sweep ends its members in the last blocks of their tiles: it visits no elements
+func.func @members(%x: !each) -> !num {
+  %s = foreach.reduce add along list (%x = %x : !each) -> !num {
+    foreach.yield %x : f32
+  }
+  return %s : !num
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// Blocks of `rows` combine tiles in groups. The vector is as short as a row. The
+// matrix is visited as a vector.
+// CHECK-LABEL: fused.program @matrices
+// CHECK:         fused.sweep {{.*}}<rows{{.*}}arrive = [late]>
+// CHECK:         fused.sweep {{.*}}<stream{{.*}}arrive = [late]>
+// CHECK:         fused.sweep {{.*}}<stream{{.*}}arrive = [own_launch]>
+// REMARK:      remark: a sweep ends its members in the last blocks of their tiles: vectors beside matrices are short
+// REMARK:      remark: a sweep ends its members in a launch of its own
+func.func @matrices(%x: !mats, %v: !list, %y: !mats) -> (!list, !list, !each, !each) {
+  %r = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  %c = foreach.reduce add along i (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  %w = foreach.reduce add along member (%v = %v : !list) -> !each {
+    foreach.yield %v : f32
+  }
+  %m = foreach.reduce add along member (%y = %y : !mats) -> !each {
+    foreach.yield %y : f32
+  }
+  return %r, %c, %w, %m : !list, !list, !each, !each
 }

@@ -406,3 +406,34 @@ fused.program @sum_of_a_sum(%x: !each) -> tensor<f32> {
   }
   fused.yield %b : tensor<f32>
 }
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+
+// The elements of a sweep over columns are the columns of the merged sweep.
+// CHECK-LABEL: fused.program @positions_of_columns
+// CHECK-COUNT-1: fused.sweep
+// CHECK:         foreach.index j : i64
+// CHECK-NEXT:    foreach.extent j : i64
+// CHECK:         foreach.index member : i64
+// CHECK-NOT:     fused.sweep
+fused.program @positions_of_columns(%x: !mats, %v: !list) -> !mats {
+  %c = fused.sweep (%v = %v : !list) -> !list {
+    %i = foreach.index i : i64
+    %n = foreach.extent member : i64
+    %s = arith.subi %n, %i : i64
+    %f = arith.sitofp %s : i64 to f32
+    %c = arith.mulf %v, %f : f32
+    fused.yield %c : f32
+  }
+  %y = fused.sweep (%x = %x[i, j] : !mats, %c = %c[j] : !list) -> !mats {
+    %k = foreach.index member : i64
+    %f = arith.sitofp %k : i64 to f32
+    %a = arith.mulf %c, %f : f32
+    %y = arith.addf %x, %a : f32
+    fused.yield %y : f32
+  }
+  fused.yield %y : !mats
+}

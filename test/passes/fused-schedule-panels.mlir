@@ -623,3 +623,30 @@ fused.program @row_factor_of_columns(%x: !mats, %a: !list, %b: !list, %t: !each,
   }
   fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+!flag = !foreach.list<tensor<i1>>
+!each = !foreach.list<tensor<f32>>
+!iteration = !foreach.list<tensor<i32>>
+
+// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because it uses an extent or a position
+fused.program @extent(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
+    %u1, %v1, %more = fused.sweep where %active : !flag
+        (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
+      %n = foreach.extent j : i64
+      %f = arith.sitofp %n : i64 to f32
+      %y = arith.divf %x, %f : f32
+      %z = arith.addf %y, %v : f32
+      %r = fused.reduce add row %z : f32
+      %c = fused.reduce add column %y : f32
+      %more = arith.cmpf ogt, %t, %t : f32
+      fused.yield %r, %c, %more : f32, f32, i1
+    }
+    fused.yield %u1, %v1 while %more : !list, !list while !flag
+  }
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
+}

@@ -270,3 +270,29 @@ fused.program @members(%t: !each) -> !each {
   }
   fused.yield %y : !each
 }
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+
+// A matrix is visited as a vector unless its rows or columns are counted.
+// CHECK-LABEL: fused.program @extents
+// CHECK:         fused.sweep schedule #fused.schedule<stream
+// CHECK:         fused.sweep {{.*}}schedule #fused.schedule<rows
+fused.program @extents(%x: !mats, %y: !mats) -> (!mats, !mats) {
+  %a = fused.sweep (%x = %x : !mats) -> !mats {
+    %n = foreach.extent member : i64
+    %k = foreach.index member : i64
+    %s = arith.subi %n, %k : i64
+    %f = arith.sitofp %s : i64 to f32
+    %y = arith.mulf %x, %f : f32
+    fused.yield %y : f32
+  }
+  %b = fused.sweep (%x = %y : !mats) -> !mats {
+    %n = foreach.extent j : i64
+    %f = arith.sitofp %n : i64 to f32
+    %y = arith.mulf %x, %f : f32
+    fused.yield %y : f32
+  }
+  fused.yield %a, %b : !mats, !mats
+}

@@ -12,8 +12,10 @@ try:
 except ImportError:
     torch = None
 
-#: The optimizers that heddle replaces.
+#: The optimizers that every test of heddle.optim runs.
 NAMES = ("SGD", "Adam", "AdamW")
+#: All that PyTorch has, too.
+TORCH_NAMES = (*NAMES, "Adagrad", "RMSprop")
 
 
 def torch_or_skip():

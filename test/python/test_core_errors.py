@@ -375,6 +375,86 @@ def test_graphs_of_the_cpu_target_work_in_a_child(sgd):
     assert result.stdout == "ok\n", result.stderr
 
 
+def test_a_lock_of_another_thread_does_not_stop_a_child():
+    """A child forked while another thread loads the library loads it, too."""
+    code = """
+        import os, signal, threading, heddle
+        from heddle import _library
+        loading, forked = threading.Event(), threading.Event()
+        path_of = _library.library_path
+        def slow_path():
+            loading.set()
+            forked.wait()
+            return path_of()
+        _library.library_path = slow_path
+        thread = threading.Thread(target=_library.library)
+        thread.start()
+        loading.wait()
+        child = os.fork()
+        if not child:
+            signal.alarm(60)
+            _library.library_path = path_of
+            print(heddle.compile("sgd:lr=0.5", target="cpu").target, flush=True)
+            os._exit(0)
+        forked.set()
+        thread.join()
+        print(os.waitpid(child, 0)[1])
+        """
+    result = in_new_process(code)
+    assert result.stdout == "cpu\n0\n", result.stdout + result.stderr
+
+
+def test_a_graph_that_another_thread_used_during_a_fork():
+    """It may be half changed. The child gets an error, as does a child of the child. Other graphs work."""
+    code = """
+        import os, signal, threading, numpy, heddle
+        executable = heddle.compile("sgd:lr=0.5", target="cpu")
+        param, grad = numpy.ones(10, "f4"), numpy.ones(10, "f4")
+        used, unused = executable.graph(), executable.graph()
+        for graph in (used, unused):
+            graph.bind_list("param", [param]); graph.bind_list("grad", [grad])
+        using, forked = threading.Event(), threading.Event()
+        def use():
+            replay = used._replay
+            def slow_replay(*arguments):
+                using.set()
+                forked.wait()
+                return replay(*arguments)
+            used._replay = slow_replay
+            used.replay()
+        def attempt(name):
+            try:
+                used.replay()
+            except heddle.BadInput as error:
+                print(name, error, flush=True)
+            unused.replay()
+            print(name, param[0], flush=True)
+        thread = threading.Thread(target=use)
+        thread.start()
+        using.wait()
+        child = os.fork()
+        if not child:
+            signal.alarm(60)
+            attempt("child")
+            grandchild = os.fork()
+            if not grandchild:
+                signal.alarm(60)
+                attempt("grandchild")
+                os._exit(0)
+            code = os.waitpid(grandchild, 0)[1]
+            used.close(); unused.close()
+            os._exit(code != 0)
+        forked.set()
+        thread.join()
+        print("parent", param[0], os.waitpid(child, 0)[1])
+        """
+    result = in_new_process(code)
+    message = "graph: another thread was using it when this process was forked, so it may be half changed; create another one in the child"
+    assert sorted(result.stdout.splitlines()) == sorted([
+        f"child {message}", "child 0.5", f"grandchild {message}", "grandchild 0.0", "parent 0.5 0",
+    ]) and not result.stderr, result.stdout + result.stderr
+
+
 def stand_in_driver():
     path = pathlib.Path(_library.library_path()).parent / "libheddle_stand_in_driver.so"
     if not path.exists():

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import os
+import subprocess
 import sys
 
 import pytest
@@ -119,3 +120,59 @@ def test_mistakes():
     assert not memory.any()
     with pytest.raises(RuntimeError, match="sparse"):
         functional.sgd(params, params, [None], True, **SGD)
+
+
+def test_a_child_forked_during_calls_of_other_threads():
+    """One thread is inside of a function, another compiles. Both keep a lock that nobody unlocks in the child."""
+    code = """
+import os, signal, sys, threading, torch, heddle
+from heddle.optim import functional, _programs
+
+settings = dict(weight_decay=0, momentum=0, dampening=0, nesterov=False, maximize=False)
+forked, calling, compiling = threading.Event(), threading.Event(), threading.Event()
+
+class SlowNumber:
+    def __float__(self):
+        calling.set()
+        forked.wait()
+        return 0.5
+
+def call(lr):
+    param = torch.ones(3)
+    functional.sgd([param], [torch.ones(3)], [None], lr=lr, **settings)
+    return param[0].item()
+
+def compile(*arguments, **keywords):
+    compiling.set()
+    forked.wait()
+    return compile_now(*arguments, **keywords)
+
+def step():
+    param = torch.nn.Parameter(torch.ones(3))
+    param.grad = torch.ones(3)
+    heddle.optim.SGD([param], lr=0.5, momentum=0.9).step()
+    return param[0].item()
+
+call(0.5)
+compile_now = _programs._executable.compile
+threads = [threading.Thread(target=call, args=(SlowNumber(),)), threading.Thread(target=step)]
+threads[0].start()
+calling.wait()
+_programs._executable.compile = compile
+threads[1].start()
+compiling.wait()
+_programs._executable.compile = compile_now
+child = os.fork()
+if not child:
+    signal.alarm(60)
+    print(call(0.5), step(), flush=True)
+    os._exit(0)
+forked.set()
+for thread in threads:
+    thread.join()
+print(os.waitpid(child, 0)[1], call(0.5), step())
+"""
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    result = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path}, text=True,
+                            capture_output=True, timeout=300)
+    assert result.stdout == "0.5 0.5\n0 0.5 0.5\n", result.stdout + result.stderr

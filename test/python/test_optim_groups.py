@@ -633,5 +633,13 @@ def test_groups_and_state_that_the_caller_damaged():
         (lambda each, param: setattr(each, "param_groups", None), "param_groups: expected a list of dictionaries"),
         (lambda each, param: setattr(each, "state", None), "state: expected a dictionary, found NoneType"),
         (lambda each, param: each.state.update({param: [1]}), "state: expected a dictionary for each parameter, found list"),
+        (
+            lambda each, param: each.state[param].update(exp_avg=None),
+            "state 'exp_avg' of parameter 0 of group 0: expected a tensor of shape (3,), found none beside 'exp_avg_sq', 'step'",
+        ),
+        (
+            lambda each, param: each.state[param].update(step=None),
+            "state 'step' of parameter 0 of group 0: expected one value, found none beside",
+        ),
     ):
         assert damaged(change).startswith(message)

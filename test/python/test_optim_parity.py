@@ -17,7 +17,7 @@ from torch.testing._internal.common_optimizers import optim_db  # noqa: E402
 CONFIGURATIONS = [
     pytest.param(info.optim_cls.__name__, configuration.kwargs, id=f"{info.optim_cls.__name__}-{configuration.desc}")
     for info in optim_db
-    if info.optim_cls.__name__ in support.NAMES
+    if info.optim_cls.__name__ in support.TORCH_NAMES
     for configuration in info.optim_inputs_func(device="cpu")
 ]
 
@@ -33,7 +33,7 @@ def in_double(kwargs):
 
 
 def test_there_are_configurations_of_every_optimizer():
-    assert {each.values[0] for each in CONFIGURATIONS} == set(support.NAMES)
+    assert {each.values[0] for each in CONFIGURATIONS} == set(support.TORCH_NAMES)
     assert len(CONFIGURATIONS) > 15
 
 
@@ -52,7 +52,7 @@ def test_configuration(name, kwargs, dtype, device):
         support.assert_same_state(ours, theirs, **support.tolerance(dtype, steps))
 
 
-@pytest.mark.parametrize("name", support.NAMES)
+@pytest.mark.parametrize("name", support.TORCH_NAMES)
 def test_errors_of_torch(name):
     """What torch's tests expect a constructor to refuse."""
     info = next(each for each in optim_db if each.optim_cls.__name__ == name)
@@ -69,7 +69,7 @@ def test_errors_of_torch(name):
     assert tested
 
 
-@pytest.mark.parametrize("name", support.NAMES)
+@pytest.mark.parametrize("name", support.TORCH_NAMES)
 def test_signature(name):
     import inspect
 

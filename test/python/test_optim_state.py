@@ -20,10 +20,13 @@ import heddle.optim  # noqa: E402
 
 DEVICES = pytest.mark.parametrize("device", support.devices())
 NAMES = pytest.mark.parametrize("name", support.NAMES)
+TORCH_NAMES = pytest.mark.parametrize("name", support.TORCH_NAMES)
 OPTIONS = {
     "SGD": dict(lr=0.1, momentum=0.9, dampening=0.3, weight_decay=0.01),
     "Adam": dict(lr=0.1, amsgrad=True),
     "AdamW": dict(lr=0.1),
+    "Adagrad": dict(lr=0.1, lr_decay=0.1, initial_accumulator_value=0.25),
+    "RMSprop": dict(lr=0.01, momentum=0.9, centered=True),
 }
 
 
@@ -35,7 +38,7 @@ def saved(state_dict):
 
 
 @DEVICES
-@NAMES
+@TORCH_NAMES
 @pytest.mark.parametrize("keyword", [False, True])
 def test_state_moves_to_torch_and_back(name, keyword, device):
     """After three steps each optimizer continues with the state of the other, from a file."""
@@ -75,7 +78,7 @@ def test_state_of_another_class(first, second, device):
 
 
 @DEVICES
-@NAMES
+@TORCH_NAMES
 def test_state_is_loaded_in_the_middle_of_a_run(name, device):
     """The optimizer that loads has stepped already: what was bound is bound again."""
     params = support.parameters(device)

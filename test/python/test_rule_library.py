@@ -9,6 +9,7 @@ import pytest
 
 import heddle
 
+ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from rule_runs import arrays, run  # noqa: E402
 
@@ -16,40 +17,30 @@ from rule_runs import arrays, run  # noqa: E402
 # The variables have the names of the library, so that even the source is the same text.
 @heddle.rule
 def adamw(param, grad, exp_avg, exp_avg_sq, *, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=1e-2):
-    w1 = 1 - beta1
-    w2 = 1 - beta2
-    t = heddle.step()
+    rate, t = heddle.element(lr), heddle.step()
+    one_minus_beta1 = 1 - beta1
+    one_minus_beta2 = 1 - beta2
     beta1_t = beta1**t
-    bc1 = 1 - beta1_t
+    one_minus_beta1_t = 1 - beta1_t
     beta2_t = beta2**t
-    bc2 = 1 - beta2_t
-    root = heddle.sqrt(bc2)
-    rate = heddle.element(lr)
-    shrink = rate * weight_decay
-    decay = 1 - shrink
-    decayed = param * decay
-    gap = grad - exp_avg
-    move = w1 * gap
-    exp_avg1 = exp_avg + move
-    kept = exp_avg_sq * beta2
-    weighted = w2 * grad
-    square = weighted * grad
-    exp_avg_sq1 = kept + square
-    deviation = heddle.sqrt(exp_avg_sq1)
-    corrected = deviation / root
-    denom = corrected + eps
-    step_size = rate / bc1
-    ratio = exp_avg1 / denom
-    change = step_size * ratio
-    return decayed - change, exp_avg1, exp_avg_sq1
+    one_minus_beta2_t = 1 - beta2_t
+    param_factor = 1 - rate * weight_decay
+    product_1 = param * param_factor
+    exp_avg_change = one_minus_beta1 * (grad - exp_avg)
+    exp_avg = exp_avg + exp_avg_change
+    exp_avg_sq = exp_avg_sq * beta2 + one_minus_beta2 * grad * grad
+    step_size = rate / one_minus_beta1_t
+    denom = heddle.sqrt(exp_avg_sq) / heddle.sqrt(one_minus_beta2_t) + eps
+    param_change = step_size * (exp_avg / denom)
+    return product_1 - param_change, exp_avg, exp_avg_sq
 
 
 @heddle.rule
 def sgd(param, grad, momentum_buffer, *, lr=1e-3, momentum=0.9):
     kept = momentum_buffer * momentum
     momentum_buffer = kept + grad
-    change = lr * momentum_buffer
-    return param - change, momentum_buffer
+    param_change = lr * momentum_buffer
+    return param - param_change, momentum_buffer
 
 
 @heddle.rule
@@ -93,6 +84,21 @@ def test_bits_bytes_and_launches(form):
                 assert one.tobytes() == other.tobytes(), (standard, name)
         changed = found["param" + suffixes[0]][0] != params["param" + suffixes[0]][0]
         assert changed.any()
+
+
+def test_adamw_by_the_builder_as_a_rule_and_as_text():
+    """The text is written by hand; its values have other names."""
+    text = (ROOT / "examples/adamw/adamw.mlir").read_text()
+    programs = ["adamw", adamw.mlir(), text]
+    explained = [heddle.explain(program, json=True) for program in programs]
+    params, gradients = {"param": arrays(1)}, [{"grad": arrays(seed, scale=3.0)} for seed in range(2, 9)]
+    found = [run(heddle.compile(program, target="cpu"), params, gradients) for program in programs]
+    for other, lists in zip(explained[1:], found[1:]):
+        for key in ("launches", "sweeps", "bytes_per_element", "bytes_per_element_unfused"):
+            assert other[key] == explained[0][key], key
+        for name in ("param", "exp_avg", "exp_avg_sq", "step"):
+            assert [one.tobytes() for one in lists[name]] == [one.tobytes() for one in found[0][name]], name
+    assert (found[0]["param"][0] != params["param"][0]).any()
 
 
 @pytest.mark.parametrize("form", FORMS)

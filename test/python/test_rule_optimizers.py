@@ -175,15 +175,15 @@ CASES = {
     "nesterov": (momentum, momentum_formula, {"nesterov": True}, 1, 20),
     "lion": (lion, lion_formula, {}, 1, 20),
     "adan": (adan, adan_formula, {}, 1, 44),
-    "lamb": (lamb, lamb_formula, {}, 2, 40),
+    "lamb": (lamb, lamb_formula, {}, 3, 40),
     "adabelief": (adabelief, adabelief_formula, {}, 1, 28),
     "adagrad": (adagrad, adagrad_formula, {}, 1, 20),
     "rmsprop": (rmsprop, rmsprop_formula, {}, 1, 28),
     "not centered": (rmsprop, rmsprop_formula, {"centered": False}, 1, 28),
     "nadam": (nadam, nadam_formula, {}, 1, 28),
     "skipping": (nadam, nadam_formula, {"skip": True}, 1, 28),
-    "clipped": (clipped, clipped_formula, {}, 2, 24),
-    "adaptive": (adaptive, adaptive_formula, {}, 2, 28),
+    "clipped": (clipped, clipped_formula, {}, 3, 24),
+    "adaptive": (adaptive, adaptive_formula, {}, 3, 28),
 }
 
 

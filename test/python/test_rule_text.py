@@ -348,7 +348,10 @@ def test_functions_of_plain_numbers():
     assert heddle.element(0.1) == 0.1 and heddle.rsqrt(4) == 0.5 and heddle.rsqrt(0.0) == math.inf
     assert heddle.rsqrt(-0.0) == -math.inf
     assert heddle.fma(0.1, 10, -1) == 2.0**-54 and heddle.fma(1e308, 10, 0) == math.inf
-    for name in "floor ceil exp2 expm1 log2 log1p tanh sin cos erf".split():
+    assert [heddle.round(x) for x in (0.5, 1.5, -2.5, 2.4)] == [0, 2, -2, 2]
+    assert [heddle.round_away(x) for x in (0.5, 1.5, -2.5, 2.4)] == [1, 2, -3, 2]
+    assert heddle.fmod(-7, 3) == -1 and math.isnan(heddle.fmod(1, 0)) and heddle.atan2(0.0, -1) == math.pi
+    for name in "trunc tan atan log10 floor ceil exp2 expm1 log2 log1p tanh sin cos erf".split():
         expected = getattr(math, name)(1.25) if hasattr(math, name) else getattr(numpy, name)(1.25)
         assert getattr(heddle, name)(1.25) == pytest.approx(float(expected), rel=1e-15)
 
@@ -357,7 +360,7 @@ def test_every_function_is_traced_as_it_is_for_numbers():
     """Each function of numbers gives in a rule the value that it gives for plain numbers."""
     from heddle._rule.ops import NUMBERS
 
-    arity = {"maximum": 2, "minimum": 2, "fmax": 2, "fmin": 2, "copysign": 2, "pow": 2, "fma": 3}
+    arity = {"atan2": 2, "fmod": 2, "maximum": 2, "minimum": 2, "fmax": 2, "fmin": 2, "copysign": 2, "pow": 2, "fma": 3}
     names = [name for name in NUMBERS if name in heddle._FUNCTIONS.split()]
     assert set(NUMBERS) - set(names) == {"add", "sub", "mul", "div", "neg"}
     params, grads = arrays(1, "f64"), arrays(2, "f64")
@@ -385,8 +388,9 @@ def test_rules_have_every_operation_of_floats():
         pytest.skip("needs a checkout")
     table = path.read_text()
     names = re.findall(r"^HEDDLE_SCALAR\(\w+::(\w+)Op,", table, re.M)
-    integers = {"CmpI", "AddI", "SubI", "MulI", "AndI", "OrI", "XOrI", "MaxSI", "MinSI", "AbsI"}
-    conversions = {"ExtF", "TruncF", "ExtSI", "ExtUI", "TruncI", "SIToFP", "UIToFP", "FPToSI"}
+    integers = {"CmpI", "AddI", "SubI", "MulI", "AndI", "OrI", "XOrI", "MaxSI", "MinSI", "AbsI",
+                "MaxUI", "MinUI", "DivSI", "DivUI", "RemSI", "RemUI", "ShLI", "ShRSI", "ShRUI"}
+    conversions = {"FPToUI", "Bitcast", "ExtF", "TruncF", "ExtSI", "ExtUI", "TruncI", "SIToFP", "UIToFP", "FPToSI"}
     own = {"Select", "FPowI"}  # heddle.where, and powers of whole numbers
     used = {op.mlir.split()[0].split(".")[1] for op in OPS.values()} - {"andi", "ori", "xori"}
     assert used == {name.lower() for name in set(names) - integers - conversions - own}

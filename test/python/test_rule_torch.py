@@ -394,6 +394,24 @@ def test_arguments():
         lion([param], lr=good)
 
 
+@heddle.rule
+def plain(p, g):
+    return p - 0.5 * g
+
+
+def test_a_rule_without_hyperparameters():
+    param = torch.nn.Parameter(torch.ones(3))
+    param.grad = torch.ones(3)
+    optimizer = plain([param])
+    for expected in (0.5, 0.0):
+        optimizer.step()
+        assert torch.equal(param, torch.full((3,), expected))
+    optimizer.add_param_group({"params": [torch.nn.Parameter(torch.ones(2))]})
+    optimizer.param_groups[1]["params"][0].grad = torch.ones(2)
+    optimizer.step()
+    assert torch.equal(optimizer.param_groups[1]["params"][0], torch.full((2,), 0.5))
+
+
 def test_loaded_state_without_an_entry():
     """The state of another rule. Nothing starts at 0 unnoticed."""
     def stepped(rule, **settings):

@@ -34,6 +34,7 @@ static std::string details() {
             present, otherwise the nominal bandwidth of the GPU that the output names
   launches  kernels, copies and fills of a step
   kernel    one launch of a __global__ function: its sweeps, its schedule and the reason for the schedule
+  copies    values that are copied to another buffer in the end, because their place is read until then
   remarks   decisions of the passes, with reasons
 
 For a loop, traffic, floor and launches count one iteration.

@@ -95,6 +95,24 @@ def ceil(x: Number) -> Number:
     return value
 
 
+def trunc(x: Number) -> Number:
+    """The whole part of x: rounded towards 0."""
+    value: Number = _apply("trunc", x)
+    return value
+
+
+def round(x: Number) -> Number:
+    """The nearest whole number; of two, the even one, as Python's ``round``."""
+    value: Number = _apply("round", x)
+    return value
+
+
+def round_away(x: Number) -> Number:
+    """The nearest whole number; of two, the one away from 0, as ``round`` of C."""
+    value: Number = _apply("round_away", x)
+    return value
+
+
 def sqrt(x: Number) -> Number:
     """The square root, correctly rounded; NaN for a negative number."""
     value: Number = _apply("sqrt", x)
@@ -137,6 +155,12 @@ def log2(x: Number) -> Number:
     return value
 
 
+def log10(x: Number) -> Number:
+    """The logarithm to the base 10."""
+    value: Number = _apply("log10", x)
+    return value
+
+
 def log1p(x: Number) -> Number:
     """log(1 + x), also accurate for small x."""
     value: Number = _apply("log1p", x)
@@ -158,6 +182,18 @@ def sin(x: Number) -> Number:
 def cos(x: Number) -> Number:
     """The cosine of x in radians."""
     value: Number = _apply("cos", x)
+    return value
+
+
+def tan(x: Number) -> Number:
+    """The tangent of x in radians."""
+    value: Number = _apply("tan", x)
+    return value
+
+
+def atan(x: Number) -> Number:
+    """The angle in radians whose tangent is x."""
+    value: Number = _apply("atan", x)
     return value
 
 
@@ -211,6 +247,18 @@ def fmin(a: Any, b: Any) -> Any:
 def copysign(a: Any, b: Any) -> Any:
     """The magnitude of a with the sign of b."""
     return _apply("copysign", a, b)
+
+
+@_binary
+def fmod(a: Any, b: Any) -> Any:
+    """The remainder of a / b, exact, with the sign of a, as ``math.fmod``; NaN if b is 0 or a is infinite."""
+    return _apply("fmod", a, b)
+
+
+@_binary
+def atan2(a: Any, b: Any) -> Any:
+    """The angle in radians of the point with the coordinates b and a, from -pi to pi."""
+    return _apply("atan2", a, b)
 
 
 def fma(a: Any, b: Any, c: Any) -> Any:

@@ -51,6 +51,13 @@ def _rsqrt(x: float) -> float:
     return value
 
 
+def _round_away(x: float) -> float:
+    import numpy
+
+    whole: float = numpy.trunc(x)
+    return whole + math.copysign(1, x) if abs(x - whole) >= 0.5 else whole
+
+
 def _fma(a: float, b: float, c: float) -> float:
     """a * b + c, rounded once."""
     from fractions import Fraction
@@ -82,6 +89,10 @@ NUMBERS = {
     "sign": Op("foreach.sign", "sign", _sign),
     "floor": Op("math.floor", "floor", "floor"),
     "ceil": Op("math.ceil", "ceil", "ceil"),
+    "trunc": Op("math.trunc", "trunc", "trunc"),
+    "round": Op("math.roundeven", "rounded", "rint"),
+    "round_away": Op("math.round", "rounded", _round_away),
+    "fmod": Op("arith.remf", "remainder", "fmod"),
     "sqrt": Op("math.sqrt", "root", "sqrt"),
     "rsqrt": Op("math.rsqrt", "rsqrt", _rsqrt),
     "exp": Op("math.exp", "exp", "exp"),
@@ -89,10 +100,14 @@ NUMBERS = {
     "expm1": Op("math.expm1", "expm1", "expm1"),
     "log": Op("math.log", "log", "log"),
     "log2": Op("math.log2", "log2", "log2"),
+    "log10": Op("math.log10", "log10", "log10"),
     "log1p": Op("math.log1p", "log1p", "log1p"),
     "tanh": Op("math.tanh", "tanh", "tanh"),
     "sin": Op("math.sin", "sin", "sin"),
     "cos": Op("math.cos", "cos", "cos"),
+    "tan": Op("math.tan", "tan", "tan"),
+    "atan": Op("math.atan", "atan", "arctan"),
+    "atan2": Op("math.atan2", "angle", "arctan2"),
     "erf": Op("math.erf", "erf", math.erf),
 }
 

@@ -400,7 +400,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         groups, spec = self.param_groups, self.spec
         _check_groups(groups, spec)
         keys = [name for name in (*spec.defaults, *spec.fixed) if name not in spec.ignored]
-        getter = operator.itemgetter(*keys, *keys[:1])
+        # The first key twice: itemgetter makes no tuple of one value. A rule may have no hyperparameter and no option.
+        getter = operator.itemgetter(*keys, *keys[:1]) if keys else _nothing
         seen = [_seen(group, _params_of(group, place), getter(group)) for place, group in enumerate(groups)]
         if type(self.state) is not States:
             if not isinstance(self.state, dict):
@@ -458,6 +459,10 @@ def _plain(states: States) -> Any:
     import collections
 
     return collections.defaultdict(dict, states.plain())
+
+
+def _nothing(group: Mapping[str, Any]) -> tuple[Any, ...]:
+    return ()
 
 
 def _is_not_zero(value: Any, name: str) -> bool:

@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import NamedTuple
 
@@ -38,6 +39,15 @@ class Form(NamedTuple):
 _lock = threading.RLock()
 _texts: dict[tuple[Spec, Form], str] = {}
 _executables: dict[tuple[str, str], _executable.Executable] = {}
+
+
+def _unlock() -> None:
+    # Another thread of the parent may hold the lock.
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_unlock)
 
 
 def text(spec: Spec, form: Form) -> str:

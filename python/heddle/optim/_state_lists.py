@@ -158,16 +158,17 @@ class StateLists:
         keys = [key for key in self._spec.functional or own if key not in self._spec.unneeded]
         others = []
         for place, state in zip(places, states):
-            absent = [key for key in keys if key not in state]
-            if absent and len(absent) == len(keys) and state:
+            if state and keys and not any(key in state for key in keys):
                 others.append((self._members.all[place].name, state))
-            elif absent and len(absent) < len(keys):
+                continue
+            absent = [key for key in keys if peek(state, key) is None]
+            if absent and len(absent) < len(keys):
                 member = self._members.all[place]
                 large = any(each.rank for each in self.lists if each.key == absent[0])
                 expected = f"a tensor of shape {tuple(member.param.shape)}" if large else "one value"
                 raise BadInput(
                     f"state '{absent[0]}' of parameter {member.name}: expected {expected}, found none beside "
-                    f"{', '.join(repr(key) for key in keys if key in state)}; load the state of an optimizer with the "
+                    f"{', '.join(repr(key) for key in keys if key not in absent)}; load the state of an optimizer with the "
                     "same entries, or clear the state of the parameter: its next step then creates all entries"
                 )
         if others:

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
 
 def standard(
-    name: str, rename: Mapping[str, str] | None = None
+    name: str, rename: Mapping[str, str] | None = None, numbers: Sequence[str] = ()
 ) -> Callable[[Sequence[Family], bool, Mapping[str, Any]], str]:
     """The function `program` of a standard program.
 
     Args:
         name: the name of the program.
         rename: options of the program whose entry in the parameter groups has another name.
+        numbers: options whose value is part of the program, such as an initial value of state.
     """
 
     def program(families: Sequence[Family], groups: bool, options: Mapping[str, Any]) -> str:
@@ -39,6 +40,9 @@ def standard(
         settings = {"dtype": "/".join(family.param for family in families), "state": states.pop()}
         settings["groups"] = str(groups).lower()
         for option, value in options.items():
+            if option in numbers:
+                settings[option] = repr(float(value))
+                continue
             # A hyperparameter only has to be other than 0 here: its value is an argument of the program. The value is
             # one that every check of the library accepts.
             is_number = option not in FLAGS
@@ -74,6 +78,10 @@ MEANINGS = {
     "lr": "the learning rate: a number, or a tensor of one element, which is read in every step.",
     "betas": "the decay rates of the means of gradients and of their squares.",
     "eps": "added to the denominator.",
+    "alpha": "the decay rate of the mean of squared gradients.",
+    "lr_decay": "the decay of the learning rate: the rate of step t is lr / (1 + (t - 1) * lr_decay).",
+    "initial_accumulator_value": "the sum of squared gradients before the first step.",
+    "centered": "whether to divide by an estimate of the variance of gradients.",
     "momentum": "the factor of the momentum buffer; 0 leaves the buffer out.",
     "dampening": "the fraction of a gradient that is not added to the momentum buffer.",
     "weight_decay": "the weight decay.",
@@ -137,6 +145,39 @@ SPECS: dict[str, Spec] = {
             doc="Adam with decoupled weight decay (Loshchilov and Hutter, 2019); the formulas are those of "
             "`torch.optim.AdamW`.",
             **_ADAM,
+        ),
+        Spec(
+            "Adagrad",
+            dict(lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None,
+                 maximize=False, differentiable=False, fused=None),
+            standard("adagrad", numbers=("initial_accumulator_value",)),
+            keyword_only="maximize",
+            options=("maximize", "initial_accumulator_value"),
+            optional=("lr_decay", "weight_decay"),
+            checked=("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps"),
+            doc="Adagrad (Duchi et al., 2011); the formulas are those of `torch.optim.Adagrad`.",
+        ),
+        Spec(
+            "RMSprop",
+            dict(lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False,
+                 foreach=None, maximize=False, differentiable=False),
+            standard("rmsprop"),
+            options=("centered", "maximize"),
+            optional=("weight_decay",),
+            switches=("momentum",),
+            checked=("lr", "eps", "momentum", "weight_decay", "alpha"),
+            doc="RMSprop (Hinton, 2012); the formulas are those of `torch.optim.RMSprop`.",
+        ),
+        Spec(
+            "Lion",
+            dict(lr=1e-4, betas=(0.9, 0.99), weight_decay=0, maximize=False),
+            standard("lion"),
+            keyword_only="maximize",
+            options=("maximize",),
+            optional=("weight_decay",),
+            parts={"beta1": ("betas", 0), "beta2": ("betas", 1)},
+            checked=("lr", "beta1", "beta2", "weight_decay"),
+            doc="Lion (Chen et al., 2023): steps by the sign of an interpolated mean of gradients.",
         ),
     )
 }

@@ -11,6 +11,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import collections
+import os
 import threading
 
 from ..errors import BadInput
@@ -33,6 +34,11 @@ class _Call:
 
     def __init__(self, spec: Spec) -> None:
         self._class: Callable[[Any], Optimizer] = optimizer_class(spec)
+        self._forget()
+        os.register_at_fork(after_in_child=self._forget)
+
+    def _forget(self) -> None:
+        # In a forked child, another thread of the parent may hold the lock, and may have changed an optimizer.
         self._optimizers: collections.OrderedDict[Any, Optimizer] = collections.OrderedDict()
         self._lock = threading.Lock()
 

@@ -8,10 +8,11 @@
 // Writes the tile descriptors of a table from its member descriptors, one thread
 // for each tile.
 //
-// `steps` holds, for every segment, the size of its tile and then the advance of each
-// operand: s > 0: bytes per element or row; s < 0: per row, as many elements of -s
-// bytes as the next slot holds; 0: none. A negative size: the first tile of a member is
-// shorter if all others then begin at a multiple of 16 bytes.
+// `steps` holds, for every segment, the size of its tile, the most columns of a held row
+// (a tile of narrower rows has more rows), and then the advance of each operand: s > 0:
+// bytes per element or row; s < 0: per row, as many elements of -s bytes as the next slot
+// holds; 0: none. A negative size: the first tile of a member is shorter if all others then
+// begin at a multiple of 16 bytes.
 extern "C" __global__ void __launch_bounds__(256)
 heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
                     int pointers, int rank, int member_count, int tile_count) {
@@ -32,30 +33,42 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
   const char *from = members + static_cast<long long>(low) * bytes;
   char *to = tiles + static_cast<long long>(tile) * bytes;
   const int *ints = reinterpret_cast<const int *>(from + count_at + 8); // first_tile, tiles, segment, index
-  const long long *step = steps + static_cast<long long>(ints[2]) * (pointers + 1);
+  const long long *step = steps + static_cast<long long>(ints[2]) * (pointers + 2);
   const long long columns = rank == 2 ? *reinterpret_cast<const long long *>(from + 8 * pointers) : 0;
   const long long count = *reinterpret_cast<const long long *>(from + count_at);
-  const long long elements = step[0] < 0 ? -step[0] : step[0];
+  long long elements = step[0] < 0 ? -step[0] : step[0];
+  if (step[1] > 0 && columns <= step[1]) { // rowsOfTile in runtime/binding/Tables.h
+    long long rows = columns > 64 ? 4096 : 2048;
+    for (long long wide = 1; wide < columns && rows > elements; wide *= 2)
+      rows /= 2;
+    elements = rows > elements ? rows : elements;
+  }
   long long shift = 0;
   if (step[0] < 0) {
-    // The operand with the smallest elements decides: 16 bytes hold the most of them.
+    // The operand with the smallest elements decides: it has the most of them in a cache line.
     long long smallest = 0;
+    unsigned long long start = 0;
     for (int p = 0; p < pointers; ++p)
-      if (const long long s = step[1 + p]; s > 0 && (smallest == 0 || s < smallest)) {
+      if (const long long s = step[2 + p]; s > 0 && (smallest == 0 || s < smallest)) {
         smallest = s;
-        shift = *reinterpret_cast<const unsigned long long *>(from + 8 * p) % 16 / s;
+        start = *reinterpret_cast<const unsigned long long *>(from + 8 * p);
       }
-    bool gains = count + shift >= 2 * elements;
-    for (int p = 0; p < pointers; ++p)
-      if (const long long s = step[1 + p]; s > 0)
-        gains &= (*reinterpret_cast<const unsigned long long *>(from + 8 * p) + (elements - shift) * s) % 16 == 0;
+    // Tiles start at cache lines or, if that is not possible in all operands, at 16 bytes.
+    bool gains = false;
+    for (int bytes = 128; smallest > 0 && !gains && bytes >= 16; bytes -= 112) {
+      shift = start % bytes / smallest;
+      gains = count + shift >= 2 * elements;
+      for (int p = 0; p < pointers; ++p)
+        if (const long long s = step[2 + p]; s > 0)
+          gains &= (*reinterpret_cast<const unsigned long long *>(from + 8 * p) + (elements - shift) * s) % bytes == 0;
+    }
     shift = gains ? shift : 0;
   }
   const int k = tile - ints[0];
   const long long first = k ? k * elements - shift : 0;
   const long long most = k ? elements : elements - shift;
   for (int p = 0; p < pointers; ++p) {
-    const long long s = step[1 + p];
+    const long long s = step[2 + p];
     const long long advance = s >= 0 ? first * s : first * *reinterpret_cast<const long long *>(from + 8 * p + 8) * -s;
     char *operand = *reinterpret_cast<char *const *>(from + 8 * p);
     *reinterpret_cast<char **>(to + 8 * p) = operand ? operand + advance : operand;

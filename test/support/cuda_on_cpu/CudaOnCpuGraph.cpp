@@ -186,8 +186,12 @@ Error CudaOnCpuGraph::replay(void *stream) {
 
 const PlanVariant *CudaOnCpuGraph::choose(const PlanNode &node) const {
   const PlanVariant *found = nullptr;
+  // The launch that ends members passes scalars as that of the tiles does.
+  StringRef suffix = chosen;
+  if (node.part == SweepPart::Ends)
+    suffix = suffix.consume_front("_tiles_") ? "_ends_by_address" : "_ends";
   for (const PlanVariant &variant : node.variants) {
-    if (!variant.entry.empty() && StringRef(variant.entry).ends_with(chosen))
+    if (!variant.entry.empty() && StringRef(variant.entry).ends_with(suffix))
       return &variant;
     if (variant.graphForm || (!found && !variant.hasPredicate()))
       found = &variant;

@@ -82,6 +82,11 @@ inline double __longlong_as_double(long long bits) {
   __builtin_memcpy(&x, &bits, sizeof(x));
   return x;
 }
+inline int __float_as_int(float x) {
+  int bits;
+  __builtin_memcpy(&bits, &x, sizeof(x));
+  return bits;
+}
 inline unsigned __float_as_uint(float x) {
   unsigned bits;
   __builtin_memcpy(&bits, &x, sizeof(x));

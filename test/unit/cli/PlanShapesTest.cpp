@@ -58,6 +58,7 @@ TEST(PlanShapes, FlattensForRankOne) {
   EXPECT_EQ(shapes.elementsOf(1), 5);
   // An empty member has one tile, which computes its member values.
   EXPECT_EQ(shapes.tilesOf(0), 1 + 1 + 1 + 1 + 2);
+  EXPECT_EQ(shapes.membersOf(0), 5);
   EXPECT_EQ(shapes.launches(), 1);
 }
 
@@ -80,6 +81,7 @@ TEST(PlanShapes, HugeShapes) {
 TEST(PlanShapes, NoMembersNeedNoLaunch) {
   Plan plan = flatPlan();
   EXPECT_EQ(PlanShapes::bind(plan, {}).launches(), 0);
+  EXPECT_EQ(PlanShapes::bind(plan, {}).membersOf(0), 0);
   plan.graph.nodes[0].always = true;
   EXPECT_EQ(PlanShapes::bind(plan, {}).launches(), 1);
 }

@@ -10,6 +10,7 @@
 #include "dialect/Register.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "runtime/binding/Tables.h"
 
 using heddle::foreach::isList;
 
@@ -109,7 +110,10 @@ void CpuHarness::bindSweep(fused::SweepOp sweep) {
       }
       if (!active)
         continue;
-      int tiles = count <= 0 ? 1 : (count - 1) / segment.tile + 1;
+      int64_t most =
+          wide ? runtime::rowsOfTile(segment.tile, segment.held, columns)
+               : segment.tile;
+      int tiles = count <= 0 ? 1 : (count - 1) / most + 1;
       int64_t start = memberCount * b->descriptorBytes;
       b->members.resize(start + b->descriptorBytes);
       for (auto [k, slot] : llvm::enumerate(segment.operands)) {
@@ -132,7 +136,7 @@ void CpuHarness::bindSweep(fused::SweepOp sweep) {
       put<int32_t>(b->members, start + at + 20, m);
       for (int k = 0; k < tiles; ++k) {
         int64_t tile = tileCount++ * b->descriptorBytes;
-        int64_t first = k * segment.tile;
+        int64_t first = k * most;
         b->tiles.resize(tile + b->descriptorBytes);
         for (auto [p, slot] : llvm::enumerate(segment.operands)) {
           const Member &member = lists[slot.buffer][m];
@@ -153,8 +157,7 @@ void CpuHarness::bindSweep(fused::SweepOp sweep) {
           put(b->tiles, tile + 8 * pointers + 8, columnBase + k * columns);
         }
         put<int64_t>(b->tiles, tile + at, first);
-        put<int32_t>(b->tiles, tile + at + 8,
-                     std::min(segment.tile, count - first));
+        put<int32_t>(b->tiles, tile + at + 8, std::min(most, count - first));
         put<int32_t>(b->tiles, tile + at + 12, memberCount);
         put<int32_t>(b->tiles, tile + at + 16, s);
         put<int32_t>(b->tiles, tile + at + 20, tiles);

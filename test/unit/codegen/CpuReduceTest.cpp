@@ -270,7 +270,8 @@ TEST(CpuReduce, Logsumexp) {
   EXPECT_EQ(list, INFINITY);
 }
 
-TEST(CpuReduce, Argmax) {
+static void extremes(const std::string &kind) {
+  bool isMinimum = kind == "argmin";
   CpuHarness harness(R"(
 !list = !foreach.list<tensor<?xf32>>
 !one = !foreach.list<tensor<f32>>
@@ -283,7 +284,8 @@ fused.program @k(%x: !list) -> (!one, !at)
                                tile = [1024], reason = "">
       name "most" result_buffers [1, 2]
       (%v = %x : !list) -> (!one, !at) {
-    %a, %b = fused.reduce argmax member %v : f32
+    %a, %b = fused.reduce )" +
+                     kind + R"( member %v : f32
     fused.yield %a, %b : f32, i64
   }
   fused.yield %m, %i : !one, !at
@@ -292,7 +294,7 @@ fused.program @k(%x: !list) -> (!one, !at)
   // Few distinct values, to test that the first of many equal values wins.
   Data<float> data(sizes, [] { return std::floor(randomIn(-3, 3)); });
   for (auto &x : data.tensors[5])
-    x = -INFINITY;
+    x = isMinimum ? INFINITY : -INFINITY;
   data.tensors[6][800] = data.tensors[6][900] = NAN;
   Scalars most(sizes.size(), 4), at(sizes.size(), 8);
   harness.bindList(0, data.members);
@@ -303,16 +305,19 @@ fused.program @k(%x: !list) -> (!one, !at)
     int64_t expected = sizes[k] ? 0 : -1;
     auto &x = data.tensors[k];
     for (int64_t e = 1; e < x.size(); ++e)
-      if (x[e] > x[expected] || (x[e] != x[e] && x[expected] == x[expected]))
+      if ((isMinimum ? x[e] < x[expected] : x[e] > x[expected]) ||
+          (x[e] != x[e] && x[expected] == x[expected]))
         expected = e;
     EXPECT_EQ(at.at<int64_t>(k), expected) << k;
     float value = most.at<float>(k);
     if (expected < 0)
-      EXPECT_EQ(value, -INFINITY);
+      EXPECT_EQ(value, isMinimum ? INFINITY : -INFINITY);
     else
       EXPECT_EQ(std::memcmp(&value, &x[expected], 4), 0) << k;
   }
 }
+TEST(CpuReduce, Argmax) { extremes("argmax"); }
+TEST(CpuReduce, Argmin) { extremes("argmin"); }
 
 // Stores elements, takes two sums, and writes values computed from the sum of a
 // member in place of a member operand; one reduction counts elements.

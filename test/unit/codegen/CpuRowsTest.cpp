@@ -16,8 +16,9 @@ using namespace heddle::test;
 namespace {
 
 const std::vector<std::pair<int64_t, int64_t>> shapes = {
-    {1, 1},  {3, 5},    {4, 31}, {9, 256}, {17, 257},
-    {2, 33}, {5, 1000}, {0, 10}, {7, 0},   {0, 0}};
+    {1, 1},   {3, 5},    {4, 31},   {9, 256}, {17, 257}, {2, 33},
+    {0, 10},  {5, 1000}, {7, 0},    {0, 0},   {9000, 1}, {2500, 3},
+    {90, 64}, {70, 65},  {5, 2048}, {5, 2049}};
 
 struct Matrices {
   std::vector<Tensor<float>> tensors;
@@ -48,16 +49,54 @@ struct Vectors {
 float add(float a, float b) { return a + b; }
 float most(float a, float b) { return b > a ? b : a; }
 
+/// The threads of the group that processes a row, and the rows of a tile. Every
+/// program here holds rows of up to 2048 columns, and has a tile of 4 rows.
+int64_t lanesOf(int64_t columns) {
+  int64_t lanes = 1;
+  while (lanes < 256 && 8 * lanes < columns)
+    lanes *= 2;
+  return lanes;
+}
+
+int64_t tileOf(int64_t columns) {
+  if (columns > 2048)
+    return 4;
+  int64_t rows = columns > 64 ? 4096 : 2048;
+  for (int64_t wide = 1; wide < columns; wide *= 2)
+    rows /= 2;
+  return std::max<int64_t>(rows, 4);
+}
+
+/// The order in which the values of a row are combined.
+template <class Combine>
+float rowOrder(const std::vector<float> &row, float neutral, Combine combine) {
+  int64_t columns = row.size(), lanes = lanesOf(columns);
+  std::vector<float> x(std::max<int64_t>(lanes, 32), neutral);
+  for (int64_t j = 0; j < columns; ++j)
+    x[j % lanes] = combine(x[j % lanes], row[j]);
+  return blockOrder(x, combine);
+}
+
 /// The order in which the values of a column are combined: down the rows of
-/// each tile, then over tiles of `tile` rows.
+/// each group, over the groups of each warp, over the warps, then over the
+/// tiles.
 template <class Value>
-float columnOrder(int64_t rows, int64_t tile, Value value) {
+float columnOrder(int64_t rows, int64_t columns, Value value) {
+  int64_t tile = tileOf(columns), groups = 256 / lanesOf(columns);
+  int64_t ofWarp = 32 / std::min<int64_t>(32, lanesOf(columns));
   std::vector<float> partials;
   for (int64_t first = 0; first < rows; first += tile) {
-    float x = value(first);
-    for (int64_t r = first + 1; r < std::min(rows, first + tile); ++r)
-      x = x + value(r);
-    partials.push_back(x);
+    std::vector<float> x(groups, 0.0f);
+    for (int64_t r = first; r < std::min(rows, first + tile); ++r)
+      x[(r - first) % groups] += value(r);
+    for (int64_t o = ofWarp / 2; o; o /= 2)
+      for (int64_t g = 0; g < groups; ++g)
+        if (g % (2 * o) < o)
+          x[g] = x[g] + x[g + o];
+    float sum = x[0];
+    for (int64_t g = ofWarp; g < groups; g += ofWarp)
+      sum = sum + x[g];
+    partials.push_back(sum);
   }
   for (size_t step = 1; step < partials.size(); step *= 2)
     for (size_t k = 0; k + step < partials.size(); k += 2 * step)
@@ -116,10 +155,10 @@ TEST(CpuRows, SoftmaxAndColumnSums) {
       std::vector<float> row;
       for (int64_t j = 0; j < columns; ++j)
         row.push_back(at(i, j));
-      float m = spreadOrder(row, -INFINITY, most);
+      float m = rowOrder(row, -INFINITY, most);
       for (float &v : row)
         v = std::exp2(v - m);
-      float s = spreadOrder(row, 0.0f, add);
+      float s = rowOrder(row, 0.0f, add);
       for (int64_t j = 0; j < columns; ++j) {
         float expected = row[j] / s;
         ASSERT_EQ(y.tensors[k][i * columns + j], expected);
@@ -129,7 +168,7 @@ TEST(CpuRows, SoftmaxAndColumnSums) {
     }
     for (int64_t j = 0; j < columns; ++j)
       ASSERT_EQ(columnValues.tensors[k][j],
-                columnOrder(rows, 4, [&](int64_t i) {
+                columnOrder(rows, columns, [&, columns = columns](int64_t i) {
                   return y.tensors[k][i * columns + j];
                 }));
     EXPECT_TRUE(y.tensors[k].guardHolds() &&
@@ -308,23 +347,25 @@ fused.program @k(%x: !mat, %u: !vec, %v: !vec {foreach.donate = 0 : i64},
     auto ab = [&, columns = columns](int64_t i, int64_t j) {
       return x.tensors[k][i * columns + j] * u.tensors[k][i];
     };
-    // Threads keep their columns from row to row of a tile.
+    // Threads keep their columns from row to row of a tile, and the first
+    // thread of a group adds its row values.
+    int64_t lanes = lanesOf(columns), tile = tileOf(columns);
     std::vector<float> tiles, rowTiles, columnTiles;
-    for (int64_t first = 0; first == 0 || first < rows; first += 4) {
-      std::vector<float> t(256, 0.0f), c(256, 0.0f);
-      float down = 0;
-      for (int64_t i = first; i < std::min(rows, first + 4); ++i) {
+    for (int64_t first = 0; first == 0 || first < rows; first += tile) {
+      std::vector<float> t(256, 0.0f), c(256, 0.0f), down(256, 0.0f);
+      for (int64_t i = first; i < std::min(rows, first + tile); ++i) {
+        int64_t thread = (i - first) * lanes % 256;
         for (int64_t j = 0; j < columns; ++j) {
           float value = ab(i, j) * v0.tensors[k][j];
           largest = std::max(largest, value);
-          t[j % 256] += value;
+          t[thread + j % lanes] += value;
         }
-        down += u.tensors[k][i];
+        down[thread] += u.tensors[k][i];
       }
       for (int64_t j = 0; j < columns && first == 0; ++j)
         c[j % 256] += v0.tensors[k][j] + w0[k];
       tiles.push_back(blockOrder(t, add));
-      rowTiles.push_back(down);
+      rowTiles.push_back(blockOrder(down, add));
       columnTiles.push_back(blockOrder(c, add));
     }
     float member = spreadOrder(tiles, 0.0f, add);
@@ -333,7 +374,8 @@ fused.program @k(%x: !mat, %u: !vec, %v: !vec {foreach.donate = 0 : i64},
     ASSERT_EQ(columnSums[k], spreadOrder(columnTiles, 0.0f, add)) << k;
     ASSERT_EQ(counts[k], rows) << k;
     for (int64_t j = 0; j < columns; ++j) {
-      float column = columnOrder(rows, 4, [&](int64_t i) { return ab(i, j); });
+      float column =
+          columnOrder(rows, columns, [&](int64_t i) { return ab(i, j); });
       volatile float norm = column / member;
       float expected = norm + v0.tensors[k][j], found = v.tensors[k][j];
       ASSERT_TRUE(found == expected || (found != found && expected != expected))
@@ -482,7 +524,7 @@ fused.program @k(%x: !mat {foreach.donate = 0 : i64}) -> (!mat, !mat)
       std::vector<float> row;
       for (int64_t j = 0; j < columns; ++j)
         row.push_back(2 * before.tensors[k][i * columns + j]);
-      float m = spreadOrder(row, 0.0f, add) + spreadOrder(row, -INFINITY, most);
+      float m = rowOrder(row, 0.0f, add) + rowOrder(row, -INFINITY, most);
       for (int64_t j = 0; j < columns; ++j) {
         ASSERT_EQ(x.tensors[k][i * columns + j], row[j]);
         ASSERT_EQ(q.tensors[k][i * columns + j], row[j] / 2 / m);

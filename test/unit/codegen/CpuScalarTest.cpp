@@ -97,6 +97,13 @@ template <class T> T larger(T a, T b) {
 template <class T> T smaller(T a, T b) { return -larger(-a, -b); }
 template <class T> T signOf(T x) { return x > 0 ? T(1) : x < 0 ? T(-1) : x; }
 
+/// The nearest whole number, of two the even one.
+template <class T> T toEven(T x) {
+  T down = std::floor(x), rest = x - down;
+  bool up = rest > T(0.5) || (rest == T(0.5) && std::fmod(down, T(2)) != 0);
+  return std::copysign(up ? down + 1 : down, x);
+}
+
 template <class T> void exactOps(const std::string &type) {
   exact<T>("arith.addf", type, [](T a, T b) { return a + b; }, false);
   exact<T>("arith.subf", type, [](T a, T b) { return a - b; }, false);
@@ -110,6 +117,10 @@ template <class T> void exactOps(const std::string &type) {
   exact<T>("math.absf", type, [](T a, T) { return std::fabs(a); }, true);
   exact<T>("math.floor", type, [](T a, T) { return std::floor(a); }, true);
   exact<T>("math.ceil", type, [](T a, T) { return std::ceil(a); }, true);
+  exact<T>("math.trunc", type, [](T a, T) { return std::trunc(a); }, true);
+  exact<T>("math.round", type, [](T a, T) { return std::round(a); }, true);
+  exact<T>("math.roundeven", type, [](T a, T) { return toEven(a); }, true);
+  exact<T>("arith.remf", type, [](T a, T b) { return std::fmod(a, b); }, false);
   exact<T>(
       "math.copysign", type, [](T a, T b) { return std::copysign(a, b); },
       false);
@@ -139,6 +150,9 @@ template <class T> void libraryOps(const std::string &type) {
   near("log", std::log);
   near("log2", std::log2);
   near("log1p", std::log1p);
+  near("log10", std::log10);
+  near("tan", std::tan);
+  near("atan", std::atan);
   near("tanh", std::tanh);
   near("sin", std::sin);
   near("cos", std::cos);
@@ -163,6 +177,8 @@ TEST(CpuScalar, TernaryAndPower) {
                                            "f32", "f32", "f32", a, b);
   auto power = evaluate<float, float, float>("%r = math.powf %a, %b : f32",
                                              "f32", "f32", "f32", a, b);
+  auto angle = evaluate<float, float, float>("%r = math.atan2 %a, %b : f32",
+                                             "f32", "f32", "f32", a, b);
   auto most = evaluate<float, float, float>("%r = arith.maxnumf %a, %b : f32",
                                             "f32", "f32", "f32", a, b);
   auto least = evaluate<float, float, float>("%r = arith.minnumf %a, %b : f32",
@@ -170,6 +186,7 @@ TEST(CpuScalar, TernaryAndPower) {
   for (size_t k = 0; k < a.size(); ++k) {
     ASSERT_TRUE(same(fma[k], std::fma(a[k], b[k], a[k])));
     ASSERT_TRUE(same(power[k], std::pow(a[k], b[k])));
+    ASSERT_TRUE(same(angle[k], std::atan2(a[k], b[k])));
     // Either zero may be the result.
     float m = std::fmax(a[k], b[k]), l = std::fmin(a[k], b[k]);
     ASSERT_TRUE(most[k] == m || same(most[k], m)) << a[k] << ' ' << b[k];
@@ -259,6 +276,51 @@ TEST(CpuScalar, Integers) {
   check("arith.maxsi %a, %b : i32", [](I x, I y) { return std::max(x, y); });
   check("arith.minsi %a, %b : i32", [](I x, I y) { return std::min(x, y); });
   check("math.absi %a : i32", [](I x, I) { return std::abs(x); });
+  using U = uint32_t;
+  check("arith.maxui %a, %b : i32", [](U x, U y) { return std::max(x, y); });
+  check("arith.minui %a, %b : i32", [](U x, U y) { return std::min(x, y); });
+  check("arith.divsi %a, %b : i32", [](I x, I y) { return y ? x / y : 0; });
+  check("arith.remsi %a, %b : i32", [](I x, I y) { return y ? x % y : x; });
+  check("arith.divui %a, %b : i32", [](U x, U y) { return y ? x / y : 0; });
+  check("arith.remui %a, %b : i32", [](U x, U y) { return y ? x % y : x; });
+}
+
+// Shifts by at least the width shift out every bit.
+TEST(CpuScalar, Shifts) {
+  std::vector<int32_t> a, b;
+  for (int32_t x : {0, 1, -1, 7, INT32_MAX, INT32_MIN, 123456789})
+    for (int32_t y : {0, 1, 5, 31, 32, 33, 64, -1, INT32_MIN, INT32_MAX}) {
+      a.push_back(x);
+      b.push_back(y);
+    }
+  auto check = [&](const std::string &name,
+                   std::function<int32_t(int32_t, int32_t)> within,
+                   std::function<int32_t(int32_t)> beyond) {
+    auto found = evaluate<int32_t, int32_t, int32_t>(
+        "%r = arith." + name + " %a, %b : i32", "i32", "i32", "i32", a, b);
+    for (size_t k = 0; k < a.size(); ++k)
+      EXPECT_EQ(found[k],
+                b[k] >= 0 && b[k] < 32 ? within(a[k], b[k]) : beyond(a[k]))
+          << name << ' ' << a[k] << ' ' << b[k];
+  };
+  using U = uint32_t;
+  auto none = [](int32_t) { return 0; };
+  check("shli", [](int32_t x, int32_t y) { return int32_t(U(x) << y); }, none);
+  check("shrui", [](int32_t x, int32_t y) { return int32_t(U(x) >> y); }, none);
+  check(
+      "shrsi", [](int32_t x, int32_t y) { return x >> y; },
+      [](int32_t x) { return x < 0 ? -1 : 0; });
+}
+
+TEST(CpuScalar, Bits) {
+  std::vector<float> a = {0.0f, -0.0f, 1.0f, -2.5f, INFINITY};
+  auto bits = evaluate<float, float, int32_t>(
+      "%r = arith.bitcast %a : f32 to i32", "f32", "f32", "i32", a, a);
+  EXPECT_EQ(bits, (std::vector<int32_t>{0, INT32_MIN, 0x3f800000,
+                                        int32_t(0xc0200000), 0x7f800000}));
+  auto back = evaluate<int32_t, int32_t, float>(
+      "%r = arith.bitcast %a : i32 to f32", "i32", "i32", "f32", bits, bits);
+  EXPECT_EQ(back, a);
 }
 
 TEST(CpuScalar, Conversions) {
@@ -269,6 +331,10 @@ TEST(CpuScalar, Conversions) {
   std::vector<int32_t> expected = {0,         -1, 2,         INT32_MAX,
                                    INT32_MIN, 0,  INT32_MAX, 127};
   EXPECT_EQ(toInt, expected);
+  auto toUnsigned = evaluate<float, float, int32_t>(
+      "%r = arith.fptoui %a : f32 to i32", "f32", "f32", "i32", a, a);
+  expected = {0, 0, 2, int32_t(3000000000u), 0, 0, -1, 127};
+  EXPECT_EQ(toUnsigned, expected);
   std::vector<int8_t> bytes = {0, 1, -1, 127, -128};
   auto run = [&](const std::string &body) {
     return evaluate<int8_t, int8_t, double>(body, "i8", "i8", "f64", bytes,

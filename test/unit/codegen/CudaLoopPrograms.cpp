@@ -35,6 +35,32 @@ func.func @halve(%x0: !list {foreach.donate = 0 : i64}, %n0: tensor<i32>, %limit
   return %x, %n, %sum, %iterations : !list, tensor<i32>, !num, tensor<i32>
 })mlir");
 
+  // Loops of a given number of iterations: of an argument, and of a constant.
+  programs.add("LoopWithoutFlag", R"mlir(
+func.func @fixed(%x0: !list, %limit: tensor<i32>) -> (!list, tensor<i32>, !each, tensor<i32>) {
+  %three = arith.constant dense<3> : tensor<i32>
+  %x, %iterations = foreach.while (%x = %x0 : !list) upto %limit -> (!list, tensor<i32>) {
+    %x1 = foreach.map (%x = %x : !list) -> !list {
+      %half = arith.constant 0.75 : f32
+      %x1 = arith.mulf %half, %x : f32
+      foreach.yield %x1 : f32
+    }
+    foreach.yield %x1 : !list
+  }
+  %y, %sum, %done = foreach.while (%y = %x : !list) upto %three -> (!list, !each, tensor<i32>) {
+    %sum = foreach.reduce add along member (%y = %y : !list) -> !each {
+      foreach.yield %y : f32
+    }
+    %y1 = foreach.map (%y = %y : !list, %s = %sum : !each) -> !list {
+      %d = arith.subf %y, %s : f32
+      foreach.yield %d : f32
+    }
+    foreach.yield %y1, %sum : !list, !each
+  }
+  return %y, %iterations, %sum, %done : !list, tensor<i32>, !each, tensor<i32>
+})mlir");
+  programs.last().keepsOrder = false;
+
   programs.add("LoopForAllInTwoSweeps", R"mlir(
 func.func @shrink(%x0: !list, %limit: tensor<i32>, %tol: !num)
     -> (!list, !num, tensor<i32>) {

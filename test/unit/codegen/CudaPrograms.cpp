@@ -52,16 +52,29 @@ const std::vector<NamedProgram> &standardPrograms() {
             "clip_by_global_norm:dtype="})
         add(std::string(program) + dtype);
     for (const char *text :
-         {"adamw:dtype=bf16,state=f32", "adamw:dtype=f16,state=f32",
-          "sgd:momentum=0.9,dtype=bf16,state=f32", "adamw:dtype=f32/bf16",
-          "adamw:dtype=f32/bf16/f16/f64", "sgd:momentum=0.9,dtype=f32/f16",
-          "adamw:groups=true", "adamw:groups=true,dtype=f32/bf16",
-          "sgd:momentum=0.9,weight_decay=0.1,groups=true", "global_norm",
-          "global_norm:dtype=f32/bf16", "clip_by_global_norm",
-          "clip_by_global_norm+sgd:momentum=0.9", "clip_by_global_norm+adam",
+         {"adamw:dtype=bf16,state=f32",
+          "adamw:dtype=f16,state=f32",
+          "sgd:momentum=0.9,dtype=bf16,state=f32",
+          "adamw:dtype=f32/bf16",
+          "adamw:dtype=f32/bf16/f16/f64",
+          "sgd:momentum=0.9,dtype=f32/f16",
+          "adamw:groups=true",
+          "adamw:groups=true,dtype=f32/bf16",
+          "sgd:momentum=0.9,weight_decay=0.1,groups=true",
+          "global_norm",
+          "global_norm:dtype=f32/bf16",
+          "clip_by_global_norm",
+          "clip_by_global_norm+sgd:momentum=0.9",
+          "clip_by_global_norm+adam",
           "clip_by_global_norm+adamw",
           "clip_by_global_norm:dtype=f32/bf16+adamw:dtype=f32/bf16",
-          "clip_by_global_norm+adamw:groups=true"})
+          "clip_by_global_norm+adamw:groups=true",
+          "adagrad",
+          "adagrad:lr_decay=0.1,weight_decay=0.1,groups=true,dtype=f32/bf16",
+          "rmsprop:dtype=f32/f64",
+          "rmsprop:momentum=0.9,centered=true,weight_decay=0.1,maximize=true",
+          "lion",
+          "clip_by_global_norm+lion:weight_decay=0.1,dtype=bf16"})
       add(text);
     return result;
   }();
@@ -90,6 +103,7 @@ const std::vector<NamedProgram> &writtenPrograms() {
     addSweeps(written);
     addLoops(written);
     addPanelLoops(written);
+    addCorpus(written);
     return std::move(written.programs);
   }();
   return programs;

@@ -19,7 +19,7 @@ static std::string reductions(const char *axis, const char *from,
     results += (results.empty() ? "%" : ", %") + name;
     types += (types.empty() ? "" : ", ") + type;
   };
-  std::vector<const char *> kinds = {"add", "mul", "min", "max"};
+  std::vector<const char *> kinds = {"add", "mul", "min", "max", "mean"};
   if (!exactKinds)
     kinds = {"logsumexp"};
   for (const char *kind : kinds) {
@@ -56,6 +56,11 @@ static std::string reductions(const char *axis, const char *from,
             ") {\n    foreach.yield %x : f32\n  }\n";
     add("most", value);
     add("at", position);
+    body += std::string("  %least, %low = foreach.reduce argmin along ") +
+            axis + " (%x = %x : " + from + ") -> (" + value + ", " + position +
+            ") {\n    foreach.yield %x : f32\n  }\n";
+    add("least", value);
+    add("low", position);
   }
   return text + "func.func @reductions(%x: " + from + ") -> (" + types +
          ") {\n" + body + "  return " + results + " : " + types + "\n}\n";

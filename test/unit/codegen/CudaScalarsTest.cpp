@@ -83,8 +83,33 @@ std::vector<Code> specialFloats(const std::string &type) {
                      "%k = arith.minnumf %m, %h : $T\n"
                      "%n = arith.fptosi %k : $T to i32\n"
                      "%r = math.fpowi %a, %n : $T, i32"},
+      {"arith.fptosi",
+       "%w = arith.fptosi %a : $T to i8\n"
+       "%r = arith.extsi %w : i8 to i32",
+       "i32"},
+      {"arith.fptosi",
+       "%w = arith.fptosi %a : $T to i1\n"
+       "%r = arith.extui %w : i1 to i32",
+       "i32"},
+      {"arith.fptosi",
+       "%w = arith.fptosi %a : $T to i64\n"
+       "%r = arith.sitofp %w : i64 to f64",
+       "f64"},
+      {"arith.fptoui",
+       "%w = arith.fptoui %a : $T to i1\n"
+       "%r = arith.extui %w : i1 to i32",
+       "i32"},
+      {"arith.fptoui",
+       "%w = arith.fptoui %a : $T to i16\n"
+       "%r = arith.extui %w : i16 to i32",
+       "i32"},
+      {"arith.fptoui", "%r = arith.fptoui %a : $T to i32", "i32"},
+      {"arith.fptoui",
+       "%w = arith.fptoui %a : $T to i64\n"
+       "%r = arith.uitofp %w : i64 to f64",
+       "f64"},
       // Conversions saturate on the device; on the host that executes the
-      // source, overflow is undefined.
+      // source, overflow from f32 to i32 is undefined.
       {"arith.fptosi",
        "%l = arith.constant -1.0e6 : $T\n"
        "%h = arith.constant 1.0e6 : $T\n"
@@ -103,10 +128,22 @@ std::vector<Code> specialFloats(const std::string &type) {
                          "%r = arith.extui %t : i1 to i32",
                      "i32"});
   if (type == "f32") {
+    codes.push_back({"arith.bitcast", "%w = arith.bitcast %a : f32 to i32\n"
+                                      "%n = arith.constant 1 : i32\n"
+                                      "%v = arith.xori %w, %n : i32\n"
+                                      "%r = arith.bitcast %v : i32 to f32"});
+    codes.push_back(
+        {"arith.bitcast", "%r = arith.bitcast %b : f32 to i32", "i32"});
     codes.push_back({"arith.extf", "%r = arith.extf %a : f32 to f64", "f64"});
     codes.push_back({"arith.truncf", "%w = arith.truncf %a : f32 to bf16\n"
                                      "%r = arith.extf %w : bf16 to f32"});
   } else {
+    codes.push_back({"arith.bitcast", "%w = arith.bitcast %a : f64 to i64\n"
+                                      "%n = arith.constant 1 : i64\n"
+                                      "%v = arith.xori %w, %n : i64\n"
+                                      "%r = arith.bitcast %v : i64 to f64"});
+    codes.push_back(
+        {"arith.fptosi", "%r = arith.fptosi %a : f64 to i32", "i32"});
     codes.push_back(
         {"arith.truncf", "%r = arith.truncf %a : f64 to f32", "f32"});
     codes.push_back({"arith.extf", "%w = arith.truncf %a : f64 to f16\n"
@@ -408,12 +445,13 @@ TEST(CudaScalars, EveryOperationHasOneMeaning) {
       Numbers found = target->results();
       ASSERT_EQ(found.size(), group.codes.size());
       for (auto [k, code] : llvm::enumerate(group.codes)) {
-        bool rounds = accuracy[code.entry] > 0;
+        // The operations of one host are closer than those of two targets.
+        double most = std::min(accuracy[code.entry] * 2, 2.0);
         const auto &e = expected[k][0], &f = found[k][0];
         ASSERT_EQ(e.size(), inputs.lists["a"].members[0].data.size());
         ASSERT_EQ(e.size(), f.size());
         for (size_t i = 0; i < e.size(); ++i)
-          ASSERT_LE(ulps(group.type, e[i], f[i]), rounds ? 2 : 0)
+          ASSERT_LE(ulps(group.type, e[i], f[i]), most)
               << code.text << "\na = " << inputs.lists["a"].members[0].data[i]
               << ", b = " << inputs.lists["b"].members[0].data[i]
               << ", c = " << inputs.lists["c"].members[0].data[i]

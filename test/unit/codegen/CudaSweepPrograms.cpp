@@ -19,6 +19,159 @@ func.func @scale(%x: !list {foreach.donate = 0 : i64}, %by: !num {foreach.defaul
   return %y : !list
 })mlir");
 
+  // Positions in a vector, in a tile that is whole and in one that is not.
+  programs.add("PositionsOfElements", R"mlir(
+func.func @positions(%x: !list {foreach.donate = 0 : i64}) -> (!list, !longs, !each) {
+  %y, %at = foreach.map (%x = %x : !list) -> (!list, !longs) {
+    %k = foreach.index member : i64
+    %n = foreach.extent member : i64
+    %kf = arith.sitofp %k : i64 to f32
+    %nf = arith.sitofp %n : i64 to f32
+    %d = arith.divf %kf, %nf : f32
+    %y = arith.addf %x, %d : f32
+    foreach.yield %y, %k : f32, i64
+  }
+  %s = foreach.reduce add along member (%x = %x : !list) -> !each {
+    %k = foreach.index i : i64
+    %n = foreach.extent i : i64
+    %kf = arith.sitofp %k : i64 to f32
+    %nf = arith.sitofp %n : i64 to f32
+    %d = arith.divf %kf, %nf : f32
+    %y = arith.mulf %x, %d : f32
+    foreach.yield %y : f32
+  }
+  return %y, %at, %s : !list, !longs, !each
+})mlir");
+
+  // Positions in a matrix, by rows and by columns, beside row and column lists
+  // whose own positions become those of the matrix.
+  programs.add("PositionsOfRows", R"mlir(
+func.func @positions_of_rows(%x: !mats {foreach.donate = 0 : i64}, %row: !list, %col: !list) -> (!mats, !list, !list, !list) {
+  %r = foreach.map (%w = %row : !list) -> !list {
+    %i = foreach.index i : i64
+    %n = foreach.extent member : i64
+    %rest = arith.subi %n, %i : i64
+    %f = arith.sitofp %rest : i64 to f32
+    %r = arith.mulf %w, %f : f32
+    foreach.yield %r : f32
+  }
+  %c = foreach.map (%v = %col : !list) -> !list {
+    %i = foreach.index member : i64
+    %n = foreach.extent i : i64
+    %rest = arith.subi %n, %i : i64
+    %f = arith.sitofp %rest : i64 to f32
+    %c = arith.mulf %v, %f : f32
+    foreach.yield %c : f32
+  }
+  %y = foreach.map (%x = %x[i, j] : !mats, %r = %r[i], %c = %c[j] : !list) -> !mats {
+    %i = foreach.index i : i64
+    %j = foreach.index j : i64
+    %isOn = arith.cmpi eq, %i, %j : i64
+    %k = foreach.index member : i64
+    %kf = arith.sitofp %k : i64 to f32
+    %a = arith.addf %x, %r : f32
+    %b = arith.addf %a, %c : f32
+    %y = arith.select %isOn, %kf, %b : f32
+    foreach.yield %y : f32
+  }
+  %sum = foreach.reduce add along j (%x = %x[i, j] : !mats) -> !list {
+    %j = foreach.index j : i64
+    %m = foreach.extent j : i64
+    %jf = arith.sitofp %j : i64 to f32
+    %mf = arith.sitofp %m : i64 to f32
+    %w = arith.divf %jf, %mf : f32
+    %p = arith.mulf %x, %w : f32
+    foreach.yield %p : f32
+  }
+  return %y, %r, %c, %sum : !mats, !list, !list, !list
+})mlir");
+  programs.add("PositionsOfColumns", R"mlir(
+func.func @positions_of_columns(%x: !mats, %col: !list) -> (!list, !list, !mats) {
+  %sum = foreach.reduce add along i (%x = %x[i, j] : !mats) -> !list {
+    %k = foreach.index member : i64
+    %n = foreach.extent i : i64
+    %kf = arith.sitofp %k : i64 to f32
+    %nf = arith.sitofp %n : i64 to f32
+    %w = arith.divf %kf, %nf : f32
+    %p = arith.mulf %x, %w : f32
+    foreach.yield %p : f32
+  }
+  %scaled = foreach.map (%s = %sum, %v = %col : !list) -> !list {
+    %j = foreach.index i : i64
+    %n = foreach.extent i : i64
+    %rest = arith.subi %n, %j : i64
+    %f = arith.sitofp %rest : i64 to f32
+    %a = arith.mulf %s, %f : f32
+    %c = arith.addf %a, %v : f32
+    foreach.yield %c : f32
+  }
+  // Without row and column values: a matrix that is visited as a vector.
+  %y = foreach.map (%x = %x : !mats) -> !mats {
+    %k = foreach.index member : i64
+    %n = foreach.extent member : i64
+    %kf = arith.sitofp %k : i64 to f32
+    %nf = arith.sitofp %n : i64 to f32
+    %w = arith.divf %kf, %nf : f32
+    %p = arith.mulf %x, %w : f32
+    foreach.yield %p : f32
+  }
+  return %sum, %scaled, %y : !list, !list, !mats
+})mlir");
+  programs.last().keepsOrder = false;
+
+  // Means along every axis; those of the whole list divide two sums.
+  programs.add("Means", R"mlir(
+func.func @means(%x: !mats, %m: !each) -> (!list, !list, !each, !num, !num) {
+  %rows = foreach.reduce mean along j (%x = %x : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  %columns = foreach.reduce mean along i (%x = %x : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  %each = foreach.reduce mean along member (%x = %x as f64 : !mats, %m = %m as f64 : !each) -> !each {
+    %y = arith.mulf %x, %m : f64
+    foreach.yield %y : f64
+  }
+  %all = foreach.reduce mean along list (%x = %x as f64 : !mats) -> !num {
+    foreach.yield %x : f64
+  }
+  %members = foreach.reduce mean along list (%m = %m as f64 : !each) -> !num {
+    foreach.yield %m : f64
+  }
+  return %rows, %columns, %each, %all, %members : !list, !list, !each, !num, !num
+})mlir");
+  programs.last().keepsOrder = false;
+
+  // Calls of functions of scalars, and scalar operations outside of bodies.
+  programs.add("FunctionsOfScalars", R"mlir(
+func.func private @softSign(%x: f32) -> f32 {
+  %one = arith.constant 1.0 : f32
+  %size = math.absf %x : f32
+  %sum = arith.addf %size, %one : f32
+  %y = arith.divf %x, %sum : f32
+  return %y : f32
+}
+func.func private @twice(%x: f32) -> f32 {
+  %a = func.call @softSign(%x) : (f32) -> f32
+  %b = func.call @softSign(%a) : (f32) -> f32
+  return %b : f32
+}
+func.func @functions(%x: !list {foreach.donate = 0 : i64}, %lr: !num {foreach.default = 0.5 : f64}) -> (!list, !num) {
+  %half = arith.constant dense<0.5> : tensor<f64>
+  %rate = arith.mulf %lr, %half : tensor<f64>
+  %root = math.sqrt %rate : tensor<f64>
+  %s = foreach.reduce add along list (%x = %x as f64 : !list) -> !num {
+    foreach.yield %x : f64
+  }
+  %scaled = arith.mulf %s, %root : tensor<f64>
+  %y = foreach.map (%x = %x : !list, %r = %root as f32 : !num) -> !list {
+    %s = func.call @twice(%x) : (f32) -> f32
+    %y = arith.mulf %s, %r : f32
+    foreach.yield %y : f32
+  }
+  return %y, %scaled : !list, !num
+})mlir");
+
   // Members are counted beside a map of elements.
   programs.add("CountMembers", R"mlir(
 func.func @count_members(%x: !list {foreach.donate = 0 : i64}, %m: !each) -> (!list, !single) {
@@ -31,6 +184,59 @@ func.func @count_members(%x: !list {foreach.donate = 0 : i64}, %m: !each) -> (!l
     foreach.yield %one : f32
   }
   return %s, %n : !list, !single
+})mlir");
+
+  // A launch of its own ends members of three segments: a segment that writes
+  // elements and reduces them, one that only reduces, and one that updates a
+  // counter from which elements are computed. The next sweep reads results of
+  // tiles, of members and of the list.
+  programs.add("EndsOfSegments", R"mlir(
+func.func @ends(%x: !list {foreach.donate = 0 : i64}, %y: !list, %w: !list, %step: !each {foreach.donate = 1 : i64}, %beta: !num {foreach.default = 0.9 : f64}, %lr: !num {foreach.default = 0.5 : f64}) -> (!list, !each, !each, !num, !list) {
+  %t = foreach.map (%t = %step : !each) -> !each {
+    %one = arith.constant 1.0 : f32
+    %n = arith.addf %t, %one : f32
+    foreach.yield %n : f32
+  }
+  %z = foreach.map (%x = %x, %y = %y : !list, %t = %t : !each, %b = %beta, %lr = %lr : !num) -> !list {
+    %n = arith.fptosi %t : f32 to i32
+    %p = math.fpowi %b, %n : f64, i32
+    %one = arith.constant 1.0 : f64
+    %c = arith.subf %one, %p : f64
+    %q = arith.mulf %lr, %c : f64
+    %r = arith.truncf %q : f64 to f32
+    %a = arith.mulf %y, %r : f32
+    %d = arith.subf %x, %a : f32
+    foreach.yield %d : f32
+  }
+  %m = foreach.reduce max along member (%z = %z : !list) -> !each {
+    foreach.yield %z : f32
+  }
+  %s = foreach.reduce add along list (%w = %w as f64 : !list) -> !num {
+    %q = arith.mulf %w, %w : f64
+    foreach.yield %q : f64
+  }
+  %v = foreach.map (%z = %z : !list, %m = %m : !each, %s = %s as f32, %lr = %lr as f32 : !num) -> !list {
+    %a = arith.addf %z, %m : f32
+    %b = arith.mulf %a, %s : f32
+    %c = arith.addf %b, %lr : f32
+    foreach.yield %c : f32
+  }
+  return %z, %t, %m, %s, %v : !list, !each, !each, !num, !list
+})mlir");
+
+  // Without values of the list, the counter's end needs no states of tiles: one
+  // thread updates it in place, in the launch that ends the reduced members.
+  programs.add("EndOfACounter", R"mlir(
+func.func @counter(%x: !list, %step: !each {foreach.donate = 0 : i64}) -> (!each, !each) {
+  %t = foreach.map (%t = %step : !each) -> !each {
+    %one = arith.constant 1.0 : f32
+    %n = arith.addf %t, %one : f32
+    foreach.yield %n : f32
+  }
+  %m = foreach.reduce max along member (%x = %x : !list) -> !each {
+    foreach.yield %x : f32
+  }
+  return %t, %m : !each, !each
 })mlir");
 
   programs.add("SoftmaxColumns", R"mlir(

@@ -31,6 +31,7 @@ void addReductions(WrittenPrograms &programs);
 void addSweeps(WrittenPrograms &programs);
 void addLoops(WrittenPrograms &programs);
 void addPanelLoops(WrittenPrograms &programs);
+void addCorpus(WrittenPrograms &programs);
 
 } // namespace heddle::test
 

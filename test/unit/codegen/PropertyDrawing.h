@@ -76,6 +76,7 @@ private:
     std::vector<std::string> values, raw;
     std::string type; ///< f32, f64 or an integer
   };
+  std::string drawPosition(const std::vector<Value> &operands);
   Body drawBody(const std::vector<Value> &operands, const std::string &type,
                 unsigned operations);
   std::string declare(Body &body, const std::string &text);
@@ -89,6 +90,10 @@ private:
   // Statements.
   void statement();
   void map();
+  void mapAroundSum();
+  std::vector<Value> mapOver(Kind domain, int family,
+                             const std::vector<Value> &operands,
+                             const std::string &type, unsigned operations);
   void reduce();
   void emitMap(const Body &body, const std::vector<Value> &results,
                const std::vector<std::string> &yields);

@@ -22,6 +22,22 @@ std::string Generator::declare(Body &body, const std::string &text) {
   return name;
 }
 
+/// An extent or a position in the domain of `operands`; "" without elements.
+std::string Generator::drawPosition(const std::vector<Value> &operands) {
+  auto has = [&](Kind kind) {
+    return llvm::any_of(operands,
+                        [&](const Value &value) { return value.kind == kind; });
+  };
+  bool isMatrix = has(Kind::matrix) || (has(Kind::row) && has(Kind::column));
+  if (!isMatrix && !has(Kind::row) && !has(Kind::column) && !has(Kind::vector))
+    return "";
+  std::vector<std::string> axes = {"i", "member"};
+  if (isMatrix)
+    axes.push_back("j");
+  return oneOf<std::string>({"foreach.extent ", "foreach.index "}) +
+         oneOf(axes) + " : i64";
+}
+
 Generator::Body Generator::drawBody(const std::vector<Value> &operands,
                                     const std::string &type,
                                     unsigned operations) {
@@ -48,6 +64,13 @@ Generator::Body Generator::drawBody(const std::vector<Value> &operands,
   // The number of the iteration.
   if (loops > 0 && !isInteger(type) && chance(4))
     integers.emplace_back(declare(result, "foreach.iteration : i32"), "i32");
+  if (operations > 0 && chance(4)) {
+    std::string position = drawPosition(operands);
+    if (!position.empty() && type == "i64")
+      result.values.push_back(declare(result, position));
+    else if (!position.empty() && !isInteger(type))
+      integers.emplace_back(declare(result, position), "i64");
+  }
   for (auto &[name, dtype] : integers)
     result.values.push_back(declare(
         result, std::string(dtype == "i1" ? "arith.uitofp " : "arith.sitofp ") +
@@ -73,8 +96,14 @@ std::string Generator::bounded(Body &body, const std::string &value) {
 }
 
 void Generator::drawIntegerOperation(Body &body) {
-  std::string operation = oneOf<std::string>(
-      {"addi", "subi", "muli", "maxsi", "minsi", "andi", "xori"});
+  std::vector<std::string> operations = {"addi",  "subi",  "muli",  "maxsi",
+                                         "minsi", "andi",  "xori",  "divsi",
+                                         "remsi", "shrsi", "maxui", "minui"};
+  // The interpreter stores integers as doubles, which hold no large ones.
+  if (body.type != "i64")
+    for (const char *operation : {"divui", "remui", "shli", "shrui"})
+      operations.push_back(operation);
+  std::string operation = oneOf(operations);
   std::string a = oneOf(body.values), b = oneOf(body.values);
   body.values.push_back(declare(body, "arith." + operation + " " + a + ", " +
                                           b + " : " + body.type));
@@ -158,7 +187,9 @@ void Generator::drawOperation(Body &body) {
     return drawPower(body, a);
   case 11:
     return add(
-        oneOf<std::string>({"arith.negf ", "math.floor ", "math.absf "}) + a);
+        oneOf<std::string>({"arith.negf ", "math.floor ", "math.absf ",
+                            "math.trunc ", "math.round ", "math.roundeven "}) +
+        a);
   case 12: {
     std::string bound = declare(body, "math.tanh " + a + type);
     return add("math.exp " + bound);
@@ -170,7 +201,10 @@ void Generator::drawOperation(Body &body) {
   case 14:
     return add("math.erf " + a);
   case 15:
-    return add(oneOf<std::string>({"math.sin ", "math.cos "}) +
+    if (chance(4))
+      return add("math.atan2 " + a + ", " + b);
+    return add(oneOf<std::string>(
+                   {"math.sin ", "math.cos ", "math.tan ", "math.atan "}) +
                bounded(body, a));
   default:
     return add("math.tanh " + a);
@@ -188,6 +222,8 @@ void Generator::statement() {
     return balance();
   if (depth < 2 && chance(9))
     return branch();
+  if (chance(6))
+    return mapAroundSum();
   chance(3) ? reduce() : map();
 }
 
@@ -223,7 +259,15 @@ void Generator::map() {
       isInteger(operands[0].dtype) && operands[0].dtype != "i1" && chance(2);
   std::string type =
       integers ? operands[0].dtype : oneOf<std::string>({"f32", "f32", "f64"});
-  Body made = drawBody(operands, type, 1 + below(7));
+  mapOver(domain, family, operands, type, 1 + below(7));
+}
+
+/// Maps `operands`, which span the domain, to one or two lists.
+std::vector<Value> Generator::mapOver(Kind domain, int family,
+                                      const std::vector<Value> &operands,
+                                      const std::string &type,
+                                      unsigned operations) {
+  Body made = drawBody(operands, type, operations);
   std::vector<Value> results;
   std::vector<std::string> yields;
   for (unsigned count = 1 + below(2); count > 0; --count) {
@@ -237,6 +281,29 @@ void Generator::map() {
     yields.push_back(value);
   }
   emitMap(made, results, yields);
+  return results;
+}
+
+/// Lists that are read before and after a sum of theirs is complete. A sweep
+/// may compute them again.
+void Generator::mapAroundSum() {
+  int family = below(families.size());
+  Kind domain = elementsOf(family);
+  std::vector<Value> operands = drawOperands(domain, family);
+  std::string type = oneOf<std::string>({"f32", "f32", "f64"});
+  auto mapped = mapOver(domain, family, operands, type, 1 + below(4));
+  bool isList = !perMemberLoop && chance(2);
+  keepsOrder &= domain == Kind::vector;
+  Value sum = declareValue(isList ? Kind::scalar : Kind::member, family, type);
+  Body summed = drawBody(mapped, type, below(2));
+  emitReduce("add", isList ? "list" : "member", summed, {sum},
+             summed.values.back(), type);
+  std::vector<Value> again = mapped;
+  again.push_back(sum);
+  for (const Value &operand : operands)
+    if (chance(2))
+      again.push_back(operand);
+  mapOver(domain, family, again, type, 2 + below(4));
 }
 
 //===----------------------------------------------------------------------===//
@@ -307,25 +374,31 @@ void Generator::reduce() {
                 (domain == Kind::matrix && !toWhole);
   std::string kind =
       oneOf<std::string>({"add", "add", "add", "mul", "min", "max", "any",
-                          "all", "argmax", "logsumexp"});
-  if ((kind == "argmax" && axis.result == Kind::scalar &&
-       domain != Kind::member) ||
-      (kind == "logsumexp" && isExact))
+                          "all", "argmax", "argmin", "mean", "logsumexp"});
+  bool isPositioned = kind == "argmax" || kind == "argmin";
+  if ((isPositioned && axis.result == Kind::scalar && domain != Kind::member) ||
+      (kind == "logsumexp" && isExact)) {
     kind = "add";
+    isPositioned = false;
+  }
   bool isFlag = kind == "any" || kind == "all";
-  bool looks = isFlag || kind == "argmax";
+  bool looks = isFlag || isPositioned;
   std::vector<Value> operands =
       looks ? std::vector<Value>{drawOperand(domain, family, chance(3))}
             : drawOperands(domain, family);
   bindAlone(domain, operands);
   // Narrow integers are not combined, but flags of them are.
   std::string first = operands[0].dtype;
-  if ((first == "i1" || first == "i8" || first == "i16") && kind != "all")
+  if ((first == "i1" || first == "i8" || first == "i16") && kind != "all") {
     kind = "any";
+    isPositioned = false;
+  }
   isFlag = kind == "any" || kind == "all";
-  // Only floats have positions.
-  if (kind == "argmax" && isInteger(first))
+  // Only floats have positions and means.
+  if ((isPositioned || kind == "mean") && isInteger(first)) {
     kind = "max";
+    isPositioned = false;
+  }
   bool integers = isInteger(first) && kind != "logsumexp";
   std::string type =
       integers ? first : oneOf<std::string>({"f32", "f64", "f32"});
@@ -347,7 +420,7 @@ void Generator::reduce() {
                    : isInteger(type) ? type
                    : type == "f64"   ? "f64"
                                      : oneOf<std::string>({"f32", "f64"}))};
-  if (kind == "argmax")
+  if (isPositioned)
     results.push_back(declareValue(axis.result, family, "i64"));
   emitReduce(kind, axis.name, made, results, value, isFlag ? "i1" : type);
 }

@@ -71,6 +71,12 @@ TEST(ScalarOps, OfOneFloat) {
       {"math.erf", [](double a) { return std::erf(a); }},
       {"math.floor", [](double a) { return std::floor(a); }},
       {"math.ceil", [](double a) { return std::ceil(a); }},
+      {"math.trunc", [](double a) { return std::trunc(a); }},
+      {"math.round", [](double a) { return std::round(a); }},
+      {"math.roundeven", [](double a) { return std::nearbyint(a); }},
+      {"math.log10", [](double a) { return std::log10(a); }},
+      {"math.tan", [](double a) { return std::tan(a); }},
+      {"math.atan", [](double a) { return std::atan(a); }},
       {"foreach.sign", [](double a) {
          return a > 0 ? 1.0 : a < 0 ? -1.0 : a;
        }}};
@@ -97,6 +103,8 @@ TEST(ScalarOps, OfTwoFloats) {
       {"arith.maxnumf", [](double a, double b) { return std::fmax(a, b); }},
       {"arith.minnumf", [](double a, double b) { return std::fmin(a, b); }},
       {"math.powf", [](double a, double b) { return std::pow(a, b); }},
+      {"math.atan2", [](double a, double b) { return std::atan2(a, b); }},
+      {"arith.remf", [](double a, double b) { return std::fmod(a, b); }},
       {"math.copysign",
        [](double a, double b) { return std::copysign(a, b); }}};
   for (auto [name, function] : ops)
@@ -170,6 +178,26 @@ TEST(ScalarOps, Integers) {
   EXPECT_EQ(binary("maxsi", "i32", -4, 3), 3);
   EXPECT_EQ(binary("minsi", "i32", -4, 3), -4);
   EXPECT_EQ(binary("maxsi", "i1", 1, 0), 0);
+  EXPECT_EQ(binary("maxui", "i8", -1, 3), -1);
+  EXPECT_EQ(binary("minui", "i8", -1, 3), 3);
+  EXPECT_EQ(binary("divsi", "i32", -7, 2), -3);
+  EXPECT_EQ(binary("remsi", "i32", -7, 2), -1);
+  EXPECT_EQ(binary("divui", "i8", -1, 2), 127);
+  EXPECT_EQ(binary("remui", "i8", -1, 2), 1);
+  for (const char *name : {"divsi", "divui"})
+    EXPECT_EQ(binary(name, "i32", 5, 0), 0) << name;
+  for (const char *name : {"remsi", "remui"})
+    EXPECT_EQ(binary(name, "i32", 5, 0), 5) << name;
+  EXPECT_EQ(binary("divsi", "i8", -128, -1), -128);
+  EXPECT_EQ(binary("remsi", "i8", -128, -1), 0);
+  EXPECT_EQ(binary("shli", "i8", 65, 1), -126);
+  EXPECT_EQ(binary("shrsi", "i8", -5, 1), -3);
+  EXPECT_EQ(binary("shrui", "i8", -5, 1), 125);
+  for (double count : {8, 9, -1})
+    for (const char *name : {"shli", "shrui", "shrsi"})
+      EXPECT_EQ(binary(name, "i8", -5, count),
+                name == std::string("shrsi") ? -1 : 0)
+          << name << ' ' << count;
   EXPECT_EQ(evaluate("math.absi %a : i8", {"i8"}, "i8", {-7}), 7);
   EXPECT_EQ(evaluate("math.absi %a : i8", {"i8"}, "i8", {-128}), -128);
 }
@@ -186,6 +214,15 @@ TEST(ScalarOps, Conversions) {
   EXPECT_EQ(evaluate("arith.fptosi %a : f64 to i32", {"f64"}, "i32", {-2.9}),
             -2);
   EXPECT_EQ(evaluate("arith.fptosi %a : f64 to i8", {"f64"}, "i8", {1e9}), 127);
+  EXPECT_EQ(evaluate("arith.fptoui %a : f64 to i8", {"f64"}, "i8", {200.5}),
+            -56);
+  EXPECT_EQ(evaluate("arith.fptoui %a : f64 to i8", {"f64"}, "i8", {-3}), 0);
+  EXPECT_EQ(evaluate("arith.fptoui %a : f64 to i8", {"f64"}, "i8", {1e9}), -1);
+  EXPECT_EQ(evaluate("arith.bitcast %a : f32 to i32", {"f32"}, "i32", {-2.5}),
+            static_cast<int32_t>(0xc0200000));
+  EXPECT_EQ(
+      evaluate("arith.bitcast %a : i32 to f32", {"i32"}, "f32", {0x3fc00000}),
+      1.5);
   EXPECT_EQ(evaluate("arith.extf %a : f32 to f64", {"f32"}, "f64", {0.5}), 0.5);
   EXPECT_EQ(evaluate("arith.truncf %a : f64 to f32", {"f64"}, "f32", {0.1}),
             static_cast<float>(0.1));
@@ -349,6 +386,88 @@ TEST(Interpreter, Indices) {
             (Vector{1000, 2000, 3000, 2000, 4000, 6000}));
   EXPECT_EQ(runner["outer"].members[0].extents, (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(runner["outer"].members[1].extents, (std::vector<int64_t>{0, 2}));
+}
+
+TEST(Interpreter, ExtentsAndPositions) {
+  Context context;
+  Runner runner = Runner::parse(context, R"mlir(
+!list = !foreach.list<tensor<?xf64>>
+!mats = !foreach.list<tensor<?x?xf64>>
+!longs = !foreach.list<tensor<?x?xi64>>
+!each = !foreach.list<tensor<f64>>
+func.func @f(%C: !mats, %x: !list) -> (!longs, !longs, !list, !list) {
+  %at, %extents = foreach.map (%c = %C : !mats) -> (!longs, !longs) {
+    %i = foreach.index i : i64
+    %j = foreach.index j : i64
+    %k = foreach.index member : i64
+    %n = foreach.extent i : i64
+    %m = foreach.extent j : i64
+    %s = foreach.extent member : i64
+    %ten = arith.constant 10 : i64
+    %a0 = arith.muli %i, %ten : i64
+    %a1 = arith.addi %a0, %j : i64
+    %a2 = arith.muli %a1, %ten : i64
+    %a = arith.addi %a2, %k : i64
+    %e0 = arith.muli %n, %ten : i64
+    %e1 = arith.addi %e0, %m : i64
+    %e2 = arith.muli %e1, %ten : i64
+    %e = arith.addi %e2, %s : i64
+    foreach.yield %a, %e : i64, i64
+  }
+  %column = foreach.reduce add along i (%c = %C : !mats) -> !list {
+    %i = foreach.index i : i64
+    %w = arith.sitofp %i : i64 to f64
+    %p = arith.mulf %c, %w : f64
+    foreach.yield %p : f64
+  }
+  %y = foreach.map (%x = %x : !list) -> !list {
+    %k = foreach.index member : i64
+    %n = foreach.extent i : i64
+    %r = arith.subi %n, %k : i64
+    %y = arith.sitofp %r : i64 to f64
+    foreach.yield %y : f64
+  }
+  return %at, %extents, %column, %y : !longs, !longs, !list, !list
+})mlir");
+  runner.arguments["C"] = {{{{2, 3}, {1, 2, 3, 4, 5, 6}}, {{0, 2}, {}}}};
+  runner.arguments["x"] = {{{{2, 2}, {0, 0, 0, 0}}, {{1}, {0}}}};
+  ASSERT_TRUE(succeeded(runner.step())) << context.message;
+  EXPECT_EQ(runner.member("at"), (Vector{0, 11, 22, 103, 114, 125}));
+  EXPECT_EQ(runner.member("extents"), (Vector{236, 236, 236, 236, 236, 236}));
+  EXPECT_EQ(runner.member("column"), (Vector{4, 5, 6}));
+  EXPECT_EQ(runner.member("y"), (Vector{4, 3, 2, 1}));
+}
+
+TEST(Interpreter, Shorthands) {
+  Context context;
+  Runner runner = Runner::parse(context, R"mlir(
+!list = !foreach.list<tensor<?xf64>>
+func.func private @next(%x: f64) -> f64 {
+  %one = arith.constant 1.0 : f64
+  %y = arith.addf %x, %one : f64
+  return %y : f64
+}
+func.func @f(%x: !list, %n: tensor<i32>) -> (!list, tensor<i32>, tensor<f64>) {
+  %half = arith.constant dense<0.5> : tensor<f64>
+  %rate = arith.addf %half, %half : tensor<f64>
+  %y, %k = foreach.while (%y = %x : !list) upto %n -> (!list, tensor<i32>) {
+    %z = foreach.map (%y = %y : !list, %r = %rate : tensor<f64>) -> !list {
+      %p = arith.mulf %y, %r : f64
+      %z = func.call @next(%p) : (f64) -> f64
+      foreach.yield %z : f64
+    }
+    foreach.yield %z : !list
+  }
+  return %y, %k, %rate : !list, tensor<i32>, tensor<f64>
+})mlir");
+  for (int n : {5, 0, 1}) {
+    runner.set("x", {{10, 20}});
+    runner.setScalar("n", n);
+    ASSERT_TRUE(succeeded(runner.step())) << context.message;
+    EXPECT_EQ(runner.member("y"), (Vector{10. + n, 20. + n}));
+    EXPECT_EQ(runner.number("k"), n);
+    EXPECT_EQ(runner.number("rate"), 1);
+  }
 }
 
 TEST(Interpreter, ShapesOfVectorsAreKept) {

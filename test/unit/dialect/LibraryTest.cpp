@@ -105,6 +105,8 @@ TEST(Library, EveryValueHasAName) {
        {"adam:amsgrad=true,maximize=true,weight_decay=1", "adamw:groups=true",
         "sgd:momentum=0.9,dampening=0.5,weight_decay=1,maximize=true",
         "sgd:momentum=0.9,nesterov=true", "adamw:dtype=f32/bf16,state=f32",
+        "adagrad:lr_decay=1,weight_decay=1", "lion:weight_decay=1,groups=true",
+        "rmsprop:momentum=1,centered=true,weight_decay=1",
         "clip_by_global_norm:dtype=f32/bf16+adamw", "global_norm", "sinkhorn",
         "sinkhorn:rho_a=1,rho_b=1,omega=1.5,anneal=geometric,norm=l2,order=v,"
         "convention=ott,outputs=potentials/plan/cost/dual/marginals/"
@@ -132,9 +134,10 @@ TEST(Library, EveryValueHasAName) {
 }
 
 TEST(LibraryErrors, Programs) {
-  const std::string list =
-      "The standard programs are adam, adamw, clip_by_global_norm, "
-      "global_norm, sgd, sinkhorn";
+  std::string names;
+  for (const library::ProgramInfo &program : library::describePrograms())
+    names += (names.empty() ? "" : ", ") + program.name;
+  std::string list = "The standard programs are " + names;
   EXPECT_EQ(errorOf("adamq:lr=1"),
             "there is no program 'adamq'; did you mean 'adam'? " + list);
   EXPECT_EQ(errorOf("global_nrom"),
@@ -144,8 +147,7 @@ TEST(LibraryErrors, Programs) {
   EXPECT_EQ(errorOf("Adam+sgd"),
             "there is no program 'Adam'; did you mean 'adam'? " + list);
   for (const char *text : {"", "sgd+", "+sgd", "sgd++adam", ":lr=1"})
-    EXPECT_EQ(errorOf(text), "expected the name of a program: adam, adamw, "
-                             "clip_by_global_norm, global_norm, sgd, sinkhorn")
+    EXPECT_EQ(errorOf(text), "expected the name of a program: " + names)
         << text;
 }
 

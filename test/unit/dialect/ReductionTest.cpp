@@ -32,7 +32,7 @@ std::string reduction(const std::string &kind, const std::string &axis,
     return std::string("!foreach.list<tensor<") + (left == 1 ? "?x" : "") +
            element + ">>";
   };
-  bool positions = kind == "argmax";
+  bool positions = kind == "argmax" || kind == "argmin";
   std::string types =
       positions ? "(" + resultOf(element) + ", " + resultOf("i64") + ")"
                 : resultOf(element);
@@ -120,7 +120,8 @@ TEST(Reduction, OverNoElements) {
                {"min", INFINITY},
                {"max", -INFINITY},
                {"logsumexp", -INFINITY},
-               {"argmax", -INFINITY}};
+               {"argmax", -INFINITY},
+               {"argmin", INFINITY}};
   for (auto [kind, neutral] : kinds) {
     SCOPED_TRACE(kind);
     heddle::reference::Value noElements{{{{0}, {}}}}, noMembers;
@@ -128,7 +129,7 @@ TEST(Reduction, OverNoElements) {
     EXPECT_EQ(member.number("value"), neutral);
     Runner list = run(context, reduction(kind, "list", 0), noMembers);
     EXPECT_EQ(list.number("value"), neutral);
-    if (std::string(kind) == "argmax") {
+    if (std::string(kind).substr(0, 3) == "arg") {
       EXPECT_EQ(member.number("at"), -1);
       EXPECT_EQ(list.number("at"), -1);
     }
@@ -206,6 +207,41 @@ TEST(Reduction, FirstMaximum) {
   heddle::reference::Value lowest{{{{2}, {-INFINITY, -INFINITY}}}};
   EXPECT_EQ(run(context, reduction("argmax", "member", 1), lowest).number("at"),
             0);
+}
+
+TEST(Reduction, FirstMinimum) {
+  Context context;
+  Runner rows = run(context, reduction("argmin", "j", 2),
+                    matrix(2, 3, {5, 1, 1, -7, 1, -7}));
+  EXPECT_EQ(rows.member("value"), (Vector{1, -7}));
+  EXPECT_EQ(rows.member("at"), (Vector{1, 0}));
+  heddle::reference::Value nan{{{{3}, {1, NAN, -5}}}};
+  Runner found = run(context, reduction("argmin", "member", 1), nan);
+  EXPECT_TRUE(std::isnan(found.number("value")));
+  EXPECT_EQ(found.number("at"), 1);
+}
+
+TEST(Reduction, Means) {
+  Context context;
+  auto x = matrix(2, 3, {1, 2, 3, 40, 50, 60});
+  EXPECT_EQ(run(context, reduction("mean", "i", 2), x).member("value"),
+            (Vector{20.5, 26, 31.5}));
+  EXPECT_EQ(run(context, reduction("mean", "j", 2), x).member("value"),
+            (Vector{2, 50}));
+  EXPECT_EQ(run(context, reduction("mean", "member", 2), x).number("value"),
+            26);
+  heddle::reference::Value two{{{{1}, {1}}, {{3}, {2, 3, 4}}}},
+      none{{{{0}, {}}}};
+  EXPECT_EQ(run(context, reduction("mean", "list", 1), two).number("value"),
+            2.5);
+  EXPECT_TRUE(std::isnan(
+      run(context, reduction("mean", "member", 1), none).number("value")));
+  // Inactive members do not count.
+  Runner list = Runner::parse(context, reduction("mean", "list", 0));
+  list.setEach("x", {9, 1, 3, 5});
+  list.inactive["x"] = {true};
+  ASSERT_TRUE(succeeded(list.step())) << context.message;
+  EXPECT_EQ(list.number("value"), 3);
 }
 
 TEST(Reduction, SpecialValues) {

@@ -202,6 +202,55 @@ TEST(CpuGraph, RunsTilesThenMembersThenTheEpilogue) {
   EXPECT_EQ(total, 0);
 }
 
+/// `addPlan` with a node for the tiles and one for the ends of members.
+std::string splitPlan() {
+  std::string text = addPlan;
+  size_t begin = text.find(R"({"kind": "kernel")"), end = text.rfind("]}");
+  std::string node = text.substr(begin, end - begin);
+  auto part = [&](StringRef name, StringRef always) {
+    std::string changed = node;
+    changed.replace(changed.find(R"("table": 0)"), 0,
+                    (R"("part": ")" + name + R"(", )").str());
+    changed.replace(changed.find("true}"), 4, always.str());
+    return changed;
+  };
+  return text.substr(0, begin) + part("tiles", "false") + ", " +
+         part("ends", "true") + R"(], "edges": [[0, 1, "programmatic"]]})";
+}
+
+TEST(CpuGraph, RunsTilesAndEndsInNodesOfTheirOwn) {
+  auto program = std::make_shared<FakeProgram>();
+  program->sweeps["add"] = addSweep();
+  std::string text = splitPlan();
+  std::unique_ptr<ProgramGraph> graph = makeGraph(text.c_str(), program);
+  std::vector<float> a(1001, 1), b, c(1, 5);
+  ASSERT_TRUE(
+      succeeded(graph->bindList("x", DType::F32, {over(a), over(b), over(c)})));
+  ASSERT_TRUE(succeeded(graph->replay(nullptr)));
+  EXPECT_EQ(a[1000], 2);
+  EXPECT_EQ(c[0], 6);
+  EXPECT_EQ(cantFail(graph->readScalar("total", nullptr)), 1002);
+  // Only the ends run without members.
+  ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, {})));
+  ASSERT_TRUE(succeeded(graph->replay(nullptr)));
+  EXPECT_EQ(cantFail(graph->readScalar("total", nullptr)), 0);
+  // The parts are those of the nodes: without the second node, nothing is
+  // summed.
+  Plan plan = parsed(text.c_str());
+  plan.graph.nodes.pop_back();
+  plan.graph.edges.clear();
+  CompiledProgram tiles{plan, program};
+  graph = cantFail(CpuGraph::create(
+      cantFail(Executable::create(std::move(tiles), Target::Cpu, ""))));
+  double total = -1;
+  ASSERT_TRUE(
+      succeeded(graph->bindResult("total", DType::F64, {{&total, {}}})));
+  ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, {over(a)})));
+  ASSERT_TRUE(succeeded(graph->replay(nullptr)));
+  EXPECT_EQ(a[1000], 3);
+  EXPECT_EQ(total, -1);
+}
+
 TEST(CpuGraph, PassesScalarsByAddress) {
   std::string text = addPlan;
   std::string buffer = R"({"buffer": 1})";

@@ -28,7 +28,7 @@ const char *scalarsPlan = R"json({
   "nodes": [
     {"kind": "kernel", "name": "a", "table": 0, "arguments": [{"table": 0}, {"scalar": 1}], "writes": [0], "variants": [
       {"entry": "cached", "scalars": "value", "when": {"fits_l2": 0.97}}, {"entry": "address", "scalars": "address"}]},
-    {"kind": "kernel", "name": "b", "table": 0, "arguments": [{"table": 0}, {"buffer": 1}], "writes": [0],
+    {"kind": "kernel", "name": "b", "sweeps": ["b"], "part": "ends", "table": 0, "arguments": [{"table": 0}, {"buffer": 1}], "writes": [0],
      "variants": [{"entry": "b"}]},
     {"kind": "fill", "name": "c", "to": 2, "value": "inf"},
     {"kind": "fill", "name": "d", "to": 3, "value": 0.5}],
@@ -75,6 +75,8 @@ TEST(Plan, ReadsScalarsAndProgrammaticEdges) {
   EXPECT_TRUE(node.variants[0].hasPredicate());
   EXPECT_FALSE(node.variants[1].scalarsByValue);
   EXPECT_FALSE(plan.graph.nodes[1].variants[0].scalarsByValue);
+  EXPECT_EQ(node.part, SweepPart::Whole);
+  EXPECT_EQ(plan.graph.nodes[1].part, SweepPart::Ends);
   EXPECT_TRUE(plan.graph.edges[0].programmatic);
   EXPECT_FALSE(plan.graph.edges[1].programmatic);
   EXPECT_EQ(plan.graph.nodes[2].value, std::numeric_limits<double>::infinity());
@@ -466,6 +468,22 @@ TEST(PlanValidation, ScratchAndNodes) {
                     p.graph.nodes[0].variants[0].gridBlocks = 0;
                   }),
                   "grid of 1..");
+}
+
+TEST(PlanValidation, Parts) {
+  auto says = [](const std::function<void(Plan &)> &change) {
+    return invalid(scalarsPlan, change);
+  };
+  std::string_view expected =
+      "part: expected 'tiles' and 'ends' for kernels of one sweep only";
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[1].sweeps.clear(); }),
+                  expected);
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[1].sweeps.push_back("c"); }),
+                  expected);
+  std::string other = scalarsPlan;
+  other.replace(other.find("\"ends\""), 6, "\"end\"");
+  EXPECT_CONTAINS(failure(parsePlan(other), StatusCode::BadInput),
+                  "expected 'whole', 'tiles' or 'ends'");
 }
 
 TEST(PlanValidation, ScalarsAndProgrammaticEdges) {

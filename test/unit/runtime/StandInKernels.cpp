@@ -92,20 +92,23 @@ long long alignmentShift(const long long *steps, void *const *operands,
                          long long count) {
   if (steps[0] >= 0)
     return 0;
-  long long most = 1;
-  for (int p = 0; p < 2; ++p)
-    if (steps[1 + p] > 0)
-      most = std::max(most, 16 / steps[1 + p]);
-  for (long long shift = 0; shift < most; ++shift) {
-    bool aligned = count + shift >= -2 * steps[0];
+  for (int bytes : {128, 16}) {
+    long long most = 1;
     for (int p = 0; p < 2; ++p)
-      if (steps[1 + p] > 0)
-        aligned &= (reinterpret_cast<uintptr_t>(operands[p]) +
-                    (-steps[0] - shift) * steps[1 + p]) %
-                       16 ==
-                   0;
-    if (aligned)
-      return shift;
+      if (steps[2 + p] > 0)
+        most = std::max(most, bytes / steps[2 + p]);
+    for (long long shift = 0; shift < most; ++shift) {
+      bool aligned = count + shift >= -2 * steps[0];
+      for (int p = 0; p < 2; ++p)
+        if (steps[2 + p] > 0)
+          aligned &= (reinterpret_cast<uintptr_t>(operands[p]) -
+                      shift * steps[2 + p]) %
+                             bytes ==
+                         0 &&
+                     steps[0] * steps[2 + p] % bytes == 0;
+      if (aligned)
+        return shift;
+    }
   }
   return 0;
 }
@@ -170,6 +173,31 @@ const std::map<std::string, Kernel> kernels = {
                static_cast<float *>(tile.operand[1])[i];
        }
      }},
+    {"sum_tiles",
+     [](const Arguments &a, unsigned grid) {
+       Table table = argument<Table>(a, 0);
+       for (unsigned block = 0; block < grid; ++block) {
+         const Tile &tile = static_cast<const Tile *>(table.tiles)[block];
+         double &sum = argument<double *>(a, 1)[block];
+         sum = 0;
+         for (int i = 0; i < tile.count; ++i)
+           sum += static_cast<const float *>(tile.operand[0])[i];
+       }
+     }},
+    {"sum_ends",
+     [](const Arguments &a, unsigned grid) {
+       Table table = argument<Table>(a, 0);
+       *argument<double *>(a, 2) = table.memberCount;
+       for (unsigned block = 0; block < grid && table.memberCount; ++block) {
+         const Member &member =
+             static_cast<const Member *>(table.members)[block];
+         const double *sums = argument<double *>(a, 1) + member.firstTile;
+         double sum = 0;
+         for (int k = 0; k < member.tiles; ++k)
+           sum += sums[k];
+         *static_cast<float *>(member.operand[1]) = static_cast<float>(sum);
+       }
+     }},
     {"halve_tiles",
      [](const Arguments &a, unsigned grid) {
        Table table = argument<Table>(a, 0);
@@ -226,7 +254,7 @@ const std::map<std::string, Kernel> kernels = {
              tile.operand[p] =
                  members[m].operand[p]
                      ? static_cast<char *>(members[m].operand[p]) +
-                           first * steps[1 + p]
+                           first * steps[2 + p]
                      : nullptr;
            tile.first = first;
            tile.count = static_cast<int>(
@@ -298,6 +326,8 @@ size_t argumentCount(const std::string &name) {
       {"scale_by_value", 4},
       {"scale_by_address", 4},
       {"chain_first", 1},
+      {"sum_tiles", 3},
+      {"sum_ends", 3},
       {"chain_second", 1},
       {"halve_tiles", 1},
       {"halve_loop", 3},

@@ -77,14 +77,14 @@ TEST(Tables, DescriptorsMatchDeviceStructs) {
 TEST(Tables, StepsOfOperands) {
   Plan plan = parsed(updatePlan());
   EXPECT_EQ(segmentSteps(plan, plan.tables[0]),
-            (std::vector<int64_t>{4, 4, 4, 0, 4, 8, 2, 0, 0, 0}));
+            (std::vector<int64_t>{4, 0, 4, 4, 0, 4, 8, 0, 2, 0, 0, 0}));
 }
 
 TEST(Tables, ExpandsMembersToTiles) {
   DescriptorLayout layout(2, 1);
   float x[10];
   double y[1];
-  std::vector<int64_t> steps = {4, 4, 0};
+  std::vector<int64_t> steps = {4, 0, 4, 0};
   std::vector<char> members(layout.bytes() * 2), tiles(layout.bytes() * 4);
   MemberDescriptor descriptor;
   descriptor.operands = {x, y};
@@ -114,7 +114,7 @@ TEST(Tables, ExpandsMembersToTiles) {
 
 TEST(Tables, ShortensFirstTiles) {
   auto at = [](uintptr_t address) { return reinterpret_cast<void *>(address); };
-  std::vector<int64_t> floats = {-8, 4, 4, 0}, mixed = {-8, 4, 2, 0};
+  std::vector<int64_t> floats = {-8, 0, 4, 4, 0}, mixed = {-8, 0, 4, 2, 0};
   // At 4 bytes after a multiple of 16, the first tile has 7 elements.
   EXPECT_EQ(alignmentShift(floats, {at(0x1004), at(0x2004), at(0x3)}, 100), 1);
   EXPECT_EQ(alignmentShift(floats, {at(0x100c), at(0x200c)}, 100), 3);
@@ -122,20 +122,28 @@ TEST(Tables, ShortensFirstTiles) {
   // If offsets differ, no shift aligns both. Null is the graph's own memory.
   EXPECT_EQ(alignmentShift(floats, {at(0x1004), at(0x2008)}, 100), 0);
   EXPECT_EQ(alignmentShift(floats, {at(0x1004), nullptr}, 100), 0);
-  EXPECT_EQ(alignmentShift({-8, 4, 0}, {at(0x1004), nullptr}, 100), 1);
+  EXPECT_EQ(alignmentShift({-8, 0, 4, 0}, {at(0x1004), nullptr}, 100), 1);
   // Offsets of three elements, and of five: 5 f32 are 16 bytes and one element.
   EXPECT_EQ(alignmentShift(mixed, {at(0x100c), at(0x2006)}, 100), 3);
   EXPECT_EQ(alignmentShift(mixed, {at(0x1004), at(0x200a)}, 100), 5);
   EXPECT_EQ(alignmentShift(mixed, {at(0x1004), at(0x2004)}, 100), 0);
+  // Tiles start at cache lines, if these agree.
+  std::vector<int64_t> halves = {-128, 0, 2, 2, 0}, wide = {-128, 0, 4, 2, 0};
+  EXPECT_EQ(alignmentShift(halves, {at(0x1050), at(0x20d0)}, 1000), 40);
+  EXPECT_EQ(alignmentShift(halves, {at(0x1050), at(0x2010)}, 1000), 0);
+  EXPECT_EQ(alignmentShift(halves, {at(0x1052), at(0x2012)}, 1000), 1);
+  EXPECT_EQ(alignmentShift(wide, {at(0x1020), at(0x2010)}, 1000), 8);
+  EXPECT_EQ(alignmentShift(halves, {at(0x1050), at(0x20d0)}, 216), 40);
+  EXPECT_EQ(alignmentShift(halves, {at(0x1050), at(0x20d0)}, 215), 0);
   // No shift if no whole tile follows.
   EXPECT_EQ(alignmentShift(floats, {at(0x1004), at(0x2004)}, 15), 1);
   EXPECT_EQ(alignmentShift(floats, {at(0x1004), at(0x2004)}, 14), 0);
   EXPECT_EQ(alignmentShift(floats, {at(0x1004), at(0x2004)}, 0), 0);
-  EXPECT_EQ(alignmentShift({8, 4, 4, 0}, {at(0x1004), at(0x2004)}, 100), 0);
+  EXPECT_EQ(alignmentShift({8, 0, 4, 4, 0}, {at(0x1004), at(0x2004)}, 100), 0);
 
   DescriptorLayout layout(1, 1);
   alignas(16) float x[32];
-  std::vector<int64_t> steps = {-8, 4};
+  std::vector<int64_t> steps = {-8, 0, 4};
   MemberDescriptor descriptor;
   descriptor.operands = {x + 3};
   descriptor.count = 27;
@@ -159,7 +167,7 @@ TEST(Tables, ShortensFirstTiles) {
 TEST(Tables, ExpandsRowsOfMatrices) {
   DescriptorLayout layout(4, 2);
   float matrix[5 * 8], rows[5], columns[3];
-  std::vector<int64_t> steps = {2, -4, 0, 4, 0};
+  std::vector<int64_t> steps = {2, 0, -4, 0, 4, 0};
   std::vector<char> members(layout.bytes()), tiles(layout.bytes() * 3);
   MemberDescriptor descriptor;
   descriptor.operands = {matrix, reinterpret_cast<void *>(8), rows, columns};
@@ -179,6 +187,47 @@ TEST(Tables, ExpandsRowsOfMatrices) {
   EXPECT_EQ(last.count, 1);
   EXPECT_EQ(last.columns, 3);
   EXPECT_EQ(last.columnBase, 106);
+}
+
+// A tile has more rows if they are held: 2048 or 4096 elements if the columns
+// are rounded up to a power of two.
+TEST(Tables, RowsOfTileFollowFromColumns) {
+  for (auto [columns, rows] : {std::pair<int64_t, int64_t>(0, 2048),
+                               {1, 2048},
+                               {2, 1024},
+                               {3, 512},
+                               {64, 32},
+                               {65, 32},
+                               {256, 16},
+                               {257, 16},
+                               {2048, 16}})
+    EXPECT_EQ(rowsOfTile(16, 2048, columns), rows) << columns;
+  EXPECT_EQ(rowsOfTile(1, 2048, 2048), 2);
+  EXPECT_EQ(rowsOfTile(1, 2048, 2049), 1);
+  EXPECT_EQ(rowsOfTile(4, 256, 257), 4);
+  EXPECT_EQ(rowsOfTile(4, 0, 0), 4); // no row is held
+  EXPECT_EQ(rowsOfTile(4, INT64_MAX, INT64_MAX), 4);
+}
+
+TEST(Tables, ExpandsHeldRows) {
+  DescriptorLayout layout(1, 2);
+  float matrix[1];
+  std::vector<int64_t> steps = {4, 256, 4};
+  std::vector<char> members(layout.bytes()), tiles(layout.bytes() * 2);
+  MemberDescriptor descriptor;
+  descriptor.operands = {matrix};
+  descriptor.columns = 100;
+  descriptor.count = 40;
+  descriptor.tiles = 2;
+  writeMemberDescriptor(layout, descriptor, members.data());
+  expandTiles(layout, members.data(), 1, steps, tiles.data(), 2);
+  for (int k : {0, 1}) {
+    TileDescriptor tile =
+        readTileDescriptor(layout, tiles.data() + k * layout.bytes());
+    EXPECT_EQ(tile.first, 32 * k);
+    EXPECT_EQ(tile.count, k ? 8 : 32);
+    EXPECT_EQ(tile.columnBase, 100 * k);
+  }
 }
 
 TEST(Tables, CountsTiles) {

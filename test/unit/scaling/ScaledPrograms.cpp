@@ -474,6 +474,37 @@ static void columns(FunctionText &f, int n) {
   f.result("m" + Twine(n), "!mats");
 }
 
+/// Lists that a sweep computes again after a sum.
+static void recomputed(FunctionText &f, int n) {
+  std::string operands, squares, lists, yielded, types;
+  for (int k = 0; k < n; ++k) {
+    f.argument("a" + Twine(k), "!list");
+    add(operands, "%x" + Twine(k) + " = %a" + Twine(k));
+    add(squares, "%y" + Twine(k));
+    add(lists, "%u" + Twine(k));
+    add(yielded, "f32");
+    add(types, "!list");
+  }
+  f.line(Twine(lists) + " = foreach.map (" + operands + " : !list) -> (" +
+         types + ") {");
+  for (int k = 0; k < n; ++k)
+    f.line("  %y" + Twine(k) + " = arith.mulf %x" + Twine(k) + ", %x" +
+           Twine(k) + " : f32");
+  f.line("  foreach.yield " + Twine(squares) + " : " + yielded);
+  f.line("}");
+  f.sum("s", "u0");
+  for (int k = 0; k < n; ++k) {
+    f.line("%r" + Twine(k) + " = foreach.map (%u = %u" + Twine(k) +
+           ", %a = %a" + Twine(k) +
+           " : !list, %s = %s as f32 : !num) -> !list {");
+    f.line("  %v = arith.mulf %u, %s : f32");
+    f.line("  %y = arith.addf %v, %a : f32");
+    f.line("  foreach.yield %y : f32");
+    f.line("}");
+    f.result("r" + Twine(k), "!list");
+  }
+}
+
 static void sidesOf(FunctionText &f, int n, StringRef axis, StringRef index) {
   f.argument("m", "!mats");
   for (int k = 0; k < n; ++k) {
@@ -865,6 +896,7 @@ llvm::ArrayRef<ScaledProgram> scaledPrograms() {
       {"member_reductions", "reductions of members", 512, memberReductions},
       {"phases", "reductions in a row", 256, phases},
       {"epilogue", "maps of a sum", 512, epilogue},
+      {"recomputed", "lists that are computed again", 256, recomputed},
       {"rows", "softmaxes of rows in a row", 256, rows},
       {"columns", "normalizations of columns in a row", 256, columns},
       {"row_sums", "products of a matrix and a vector", 256, rowSums},

@@ -1,0 +1,306 @@
+//===- HeldRows.cpp - rows in registers -----------------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A group of threads processes a row that fits in its registers: from one
+// thread to the block, by the number of columns. It loads each element once,
+// for all phases. The states and operands of columns stay in registers for the
+// whole tile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/RowsEmitter.h"
+#include "codegen/layout/RowsForm.h"
+#include "dialect/Bindings.h"
+#include "dialect/Foreach.h"
+#include "dialect/Names.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using heddle::fused::Level;
+
+namespace heddle::cuda {
+
+namespace {
+enum Cost { cheap, slowInDouble, slow };
+} // namespace
+
+/// Whether an operation takes longer than a load from registers in any type.
+static bool isSlow(Operation &op) {
+#define HEDDLE_SCALAR(OP, COST, ACCURACY, RANGE, REFERENCE, CUDA, LLVM)        \
+  if (isa<OP>(op))                                                             \
+    return COST != cheap;
+#include "dialect/ScalarOps.def"
+  return false;
+}
+
+/// Whether the expression that is printed for `op` has a slow operation.
+bool RowsEmitter::isPrintedSlow(Operation *op) const {
+  return isSlow(*op) || llvm::any_of(op->getOperands(), [&](Value operand) {
+           Operation *part = operand.getDefiningOp();
+           return part && isInlined(part) && isPrintedSlow(part);
+         });
+}
+
+/// A thread that only maps elements need not hold its part of a row, and leaves
+/// registers to the traversal of wider rows.
+std::string RowsEmitter::heldItems() const {
+  return std::to_string(slots.columns ? kHeldItems / 2 : kHeldItems);
+}
+
+void RowsEmitter::beginHeldItems() {
+  os << "#pragma unroll\nfor (int k = 0; k < " << heldItems() << "; ++k) {\n";
+  os.indent();
+}
+
+void RowsEmitter::beginHeldColumns() {
+  beginHeldItems();
+  os << "const int column = " << (slots.columns ? firstColumn + " + " : "")
+     << group << ".lane + k * " << group << ".lanes;\n";
+}
+
+/// Loads the operands of elements and of rows, for all phases.
+void RowsEmitter::loadHeld(const Slice &elements) {
+  SmallVector<BlockArgument> ofElements, ofRows;
+  for (BlockArgument argument : elements.inputs)
+    if (levels.of(argument).level == Level::element)
+      ofElements.push_back(argument);
+  for (BlockArgument argument : body.getArguments())
+    if (levels.of(argument).level == Level::row && !argument.use_empty() &&
+        !isOnlyHinted(argument))
+      ofRows.push_back(argument);
+  for (BlockArgument argument :
+       llvm::concat<BlockArgument>(ofElements, ofRows)) {
+    bool isElement = levels.of(argument).level == Level::element;
+    std::string name = scope.declare(argument);
+    if (isElement) {
+      os << computedType(argument.getType()) << ' ' << name << "["
+         << heldItems() << "];\n";
+      scope.bind(argument, name + "[k]");
+      continue;
+    }
+    int slot = slots.inputs[argument.getArgNumber()];
+    os << "const " << computedType(argument.getType()) << ' ' << name
+       << " = there ? "
+       << converted(pointers[slot] + "[row]", slots.operands[slot].storage,
+                    argument.getType())
+       << " : 0;\n";
+  }
+  if (ofElements.empty() && ofRows.empty())
+    return;
+  if (!ofElements.empty()) {
+    beginHeldColumns();
+    for (BlockArgument argument : ofElements)
+      os << scope[argument] << " = there && column < " << group << ".columns ? "
+         << loadOf(argument, "column") << " : 0;\n";
+    os.unindent() << "}\n";
+  }
+  os << "heddle::keep_order(); // all loads before the first store\n";
+}
+
+/// Prints the work of a phase on the elements of a row.
+LogicalResult RowsEmitter::emitHeldElements(unsigned phase) {
+  ElementWork work = workOf(phase);
+  if (work.roots.empty())
+    return success();
+  declareAccumulators([&](Operation *op) {
+    auto reduce = cast<fused::ReduceOp>(op);
+    return reduce.getLevel() == Level::row && isOfPhase(reduce, phase);
+  });
+  Slice slice = sliceOf(work.roots);
+  // Later phases use slow values again.
+  SmallVector<Value> kept;
+  for (unsigned later = phase + 1; later <= lastPhase; ++later) {
+    Slice again = sliceOf(workOf(later).roots);
+    for (Operation &op : body)
+      if (slice.ops.contains(&op) && again.ops.contains(&op) &&
+          op.getNumResults() == 1 && !isInlined(&op) && isPrintedSlow(&op) &&
+          !llvm::is_contained(kept, op.getResult(0)))
+        kept.push_back(op.getResult(0));
+  }
+  for (Value value : kept) {
+    StringRef own = nameOf(value);
+    std::string name = scope.fresh(own.empty() ? StringRef("x") : own);
+    os << computedType(value.getType()) << ' ' << name << "[" << heldItems()
+       << "];\n";
+    homes[value] = name + "[k]";
+  }
+  beginHeldColumns();
+  os << "if (!there || column >= " << group << ".columns)\n  break;\n";
+  if (failed(printHeldElement(work, slice)))
+    return failure();
+  os.unindent() << "}\n";
+  heldValues.insert(kept.begin(), kept.end());
+  for (Value value : kept)
+    scope.bind(value, homes[value]);
+  return success();
+}
+
+/// Prints the work of a phase on one element.
+LogicalResult RowsEmitter::printHeldElement(const ElementWork &work,
+                                            const Slice &slice) {
+  Scope::Nested block(scope);
+  if (failed(declareSlice(slice)))
+    return failure();
+  for (fused::ReduceOp op : work.reduced) {
+    if (op.getLevel() != Level::column) {
+      accumulate(op, positionOf(op));
+      continue;
+    }
+    std::string state = columnStates[op] + "[k]";
+    os << state << " = " << kindOf(op) << "::combine(" << state << ", "
+       << kindOf(op) << "::lift(" << text(op.getValue()) << ", "
+       << positionOf(op) << "));\n";
+  }
+  auto yield = sweep.getSegmentYield(segment);
+  for (unsigned result : work.written) {
+    int slot = slots.results[result];
+    os << elementOf(slot, "column") << " = "
+       << storedExpression(yield.getValues()[result],
+                           slots.operands[slot].storage)
+       << ";\n";
+  }
+  return success();
+}
+
+/// Stores the row results, and accumulates the row's part of member values.
+void RowsEmitter::storeHeldRow() {
+  auto yield = sweep.getSegmentYield(segment);
+  std::string isFirst = "there && " + group + ".lane == 0" +
+                        (slots.columns ? " && " + firstColumn + " == 0" : "");
+  names.functions->block("if (" + isFirst + ")", [&] {
+    for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
+      if (slot >= 0 && slots.operands[slot].index == kI)
+        os << pointers[slot] << "[row] = "
+           << storedExpression(value, slots.operands[slot].storage) << ";\n";
+    for (fused::ReduceOp op : reductions)
+      if (op.getLevel() != Level::row && levels.countedBy(op) == Level::row)
+        accumulate(op, "tile.first + row");
+  });
+}
+
+/// Prints the work of a group on one row, phase by phase.
+LogicalResult RowsEmitter::emitHeldRow() {
+  heldValues.clear();
+  homes.clear();
+  for (unsigned phase = 0; phase <= lastPhase; ++phase) {
+    for (fused::ReduceOp op : reductions) {
+      if (op.getLevel() != Level::row ||
+          phases.lookup(op.getResult(0)) != phase)
+        continue;
+      std::string state = accumulators[op];
+      os << state << " = heddle::over_row<" << kindOf(op) << ", "
+         << layout.threads << ">(" << state << ", " << group << ".lanes);\n";
+      declareReduced(op, state);
+    }
+    if (failed(declareOps([&](Operation *op) {
+          return levels.of(op->getResult(0)) ==
+                     fused::LevelOf{Level::row, false} &&
+                 !isOnlyHinted(op->getResult(0)) &&
+                 isUsedInWalk(op->getResult(0)) &&
+                 phases.lookup(op->getResult(0)) == phase;
+        })) ||
+        failed(emitHeldElements(phase)))
+      return failure();
+  }
+  storeHeldRow();
+  homes.clear();
+  heldValues.clear();
+  return success();
+}
+
+/// Stores the states of the columns of the tile.
+void RowsEmitter::storeHeldColumns() {
+  for (fused::ReduceOp op : reductions)
+    if (std::string state = columnStates.lookup(op); !state.empty())
+      os << "heddle::store_columns<" << kindOf(op) << ", " << layout.threads
+         << ">(" << state << ", " << group << ", "
+         << names.scratch[layout.scratchOf(op, ScratchPer::tileColumn)]
+         << " + tile.column_base);\n";
+}
+
+LogicalResult RowsEmitter::emitHeldWalk() {
+  phases.clear();
+  lastPhase = 0;
+  assignPhases();
+  declareScalarInputs([&](Value argument) { return isUsedInWalk(argument); });
+  if (failed(declarePrecomputed()) || failed(declareOps([&](Operation *op) {
+        fused::LevelOf level = levels.of(op->getResult(0));
+        return !level.after && level.level <= Level::member &&
+               isUsedInWalk(op->getResult(0));
+      })))
+    return failure();
+  declareAccumulators([&](Operation *op) {
+    return layout.scratchOf(op, ScratchPer::tile) >= 0;
+  });
+  if (failed(emitColumns()))
+    return failure();
+  group = scope.fresh("group");
+  firstRow = scope.fresh("first_row");
+  os << "const heddle::row_group<" << layout.threads << "> " << group
+     << "(static_cast<int>(tile.columns));\n";
+  columnStates.clear();
+  SmallVector<Value> roots;
+  for (unsigned phase = 0; phase <= lastPhase; ++phase)
+    llvm::append_range(roots, workOf(phase).roots);
+  Slice elements = sliceOf(roots);
+  // If elements are only mapped, a thread need not hold the whole row.
+  if (slots.columns) {
+    firstColumn = scope.fresh("first_column");
+    // Rows without columns contribute to the member, too.
+    os << "for (int " << firstColumn << " = 0; " << firstColumn << " == 0 || "
+       << firstColumn << " < " << group << ".columns; " << firstColumn
+       << " += " << heldItems() << " * " << group << ".lanes) {\n";
+    os.indent();
+  }
+  SmallVector<BlockArgument> ofColumns;
+  for (BlockArgument argument : elements.inputs)
+    if (levels.of(argument).level == Level::column) {
+      scope.forget(argument);
+      std::string name = scope.declare(argument);
+      os << computedType(argument.getType()) << ' ' << name << "["
+         << heldItems() << "];\n";
+      scope.bind(argument, name + "[k]");
+      ofColumns.push_back(argument);
+    }
+  for (fused::ReduceOp op : reductions)
+    if (layout.scratchOf(op, ScratchPer::tileColumn) >= 0) {
+      columnStates[op] = freshFor(op, "_down");
+      os << stateOf(op) << ' ' << columnStates[op] << "[" << heldItems()
+         << "];\n";
+    }
+  if (!ofColumns.empty() || !columnStates.empty()) {
+    if (ofColumns.empty())
+      beginHeldItems();
+    else
+      beginHeldColumns();
+    for (BlockArgument argument : ofColumns)
+      os << scope[argument] << " = column < " << group << ".columns ? "
+         << loadOf(argument, "column") << " : 0;\n";
+    for (fused::ReduceOp op : reductions)
+      if (std::string state = columnStates.lookup(op); !state.empty())
+        os << state << "[k] = " << kindOf(op) << "::neutral();\n";
+    os.unindent() << "}\n";
+  }
+  os << "for (int " << firstRow << " = 0; " << firstRow << " < tile.count; "
+     << firstRow << " += " << group << ".count) {\n";
+  os.indent();
+  os << "const int row = " << firstRow << " + " << group << ".index;\n"
+     << "const bool there = row < tile.count;\n";
+  {
+    Scope::Nested block(scope);
+    loadHeld(elements);
+    if (failed(emitHeldRow()))
+      return failure();
+  }
+  os.unindent() << "}\n";
+  if (slots.columns)
+    os.unindent() << "}\n";
+  storeHeldColumns();
+  storePartials(/*perThread=*/true);
+  return success();
+}
+
+} // namespace heddle::cuda

@@ -1,0 +1,568 @@
+//===- RecomputeGraph.cpp - values that a sweep could recompute -----------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The graph grows from the lists that the reader binds, along the cheapest
+// operations first. A node whose operands are not in the graph can only be
+// loaded.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/RecomputeGraph.h"
+#include "dialect/ScalarOps.h"
+#include "passes/Fusion.h"
+#include "passes/MinimumCut.h"
+#include "passes/Scalars.h"
+
+using namespace mlir;
+using heddle::foreach::isList;
+using heddle::foreach::ListType;
+using heddle::foreach::rankOf;
+using heddle::foreach::storageType;
+
+namespace heddle::fused {
+
+/// The largest number of nodes of a graph, and more for each list that the
+/// reader could compute.
+static constexpr size_t kMostNodes = 256, kMoreNodes = 16;
+
+/// A list with more readers stays where it is computed.
+static constexpr unsigned kMostReaders = 16;
+
+/// Units of weight for one byte.
+static constexpr int64_t kByte = 16;
+
+static constexpr int64_t kNever = MinimumCut::kInfinite;
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+int64_t weightOf(Level level, int64_t rank) {
+  switch (level) {
+  case Level::element:
+    return int64_t(1) << (10 * rank);
+  case Level::row:
+  case Level::column:
+    return 1 << 10;
+  case Level::member:
+    return 1;
+  case Level::list:
+    return 0;
+  }
+  llvm_unreachable("a level");
+}
+
+static int64_t bytesOf(Type storage) {
+  return (storage.getIntOrFloatBitWidth() + 7) / 8;
+}
+
+/// The bytes in whose time a thread computes `op`, in units of weight: memory
+/// accesses hide about 30 cheap operations for each element of 4 bytes.
+static int64_t costOf(Operation *op) {
+  const ScalarOp *scalar = findScalarOp(op);
+  if (!scalar)
+    return 0;
+  bool isDouble = op->getResult(0).getType().isF64();
+  switch (scalar->cost) {
+  case ScalarCost::cheap:
+    return kByte / 8;
+  case ScalarCost::slowInDouble:
+    return isDouble ? 4 * kByte : kByte;
+  case ScalarCost::slow:
+    return isDouble ? 16 * kByte : 4 * kByte;
+  }
+  llvm_unreachable("a cost");
+}
+
+//===----------------------------------------------------------------------===//
+// The block
+//===----------------------------------------------------------------------===//
+
+RecomputeFacts::RecomputeFacts(Block &block) : block(block) {
+  if (auto program = dyn_cast<ProgramOp>(block.getParentOp())) {
+    for (auto [k, argument] :
+         llvm::enumerate(foreach::replacedArguments(program)))
+      if (argument >= 0)
+        replacing[block.getArgument(argument)] = k;
+  } else if (auto loop = dyn_cast<LoopOp>(block.getParentOp())) {
+    for (auto [k, carried] : llvm::enumerate(loop.getCarried()))
+      replacing[carried] = k;
+  }
+  for (auto loop : block.getOps<LoopOp>())
+    for (Value init : loop.getInits())
+      loopInits.insert(init);
+}
+
+const Levels *RecomputeFacts::levelsOf(SweepOp sweep) {
+  if (sweep.getNumSegments() != 1)
+    return nullptr;
+  auto [found, isNew] = levels.try_emplace(&sweep.getSegmentBlock(0));
+  if (isNew)
+    if (auto inferred = Levels::infer(sweep, 0); succeeded(inferred))
+      found->second = std::make_unique<Levels>(std::move(*inferred));
+  return found->second.get();
+}
+
+bool RecomputeFacts::visitsRows(SweepOp sweep) {
+  auto [found, isNew] = rows.try_emplace(&sweep.getSegmentBlock(0));
+  if (isNew)
+    found->second = needsRows(sweep);
+  return found->second;
+}
+
+Value RecomputeFacts::replacementOf(Value argument) const {
+  auto found = replacing.find(argument);
+  if (found == replacing.end())
+    return {};
+  Value value = block.getTerminator()->getOperand(found->second);
+  return value == argument ? Value() : value;
+}
+
+void RecomputeFacts::replace(Value value, Value by) {
+  if (loopInits.erase(value))
+    loopInits.insert(by);
+}
+
+void RecomputeFacts::forget(SweepOp sweep) {
+  levels.erase(&sweep.getSegmentBlock(0));
+  rows.erase(&sweep.getSegmentBlock(0));
+}
+
+std::optional<int32_t> IndexMap::of(int32_t index) const {
+  auto known = [](int32_t target) {
+    return target ? std::optional(target) : std::nullopt;
+  };
+  switch (index) {
+  case kScalar:
+    return kScalar;
+  case kI:
+    return known(rows);
+  case kJ:
+    return known(columns);
+  case kIJ:
+    return isIdentity() ? std::optional<int32_t>(kIJ) : std::nullopt;
+  default: // an entry, which may have changed
+    return std::nullopt;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+RecomputeGraph::RecomputeGraph(RecomputeFacts &facts, SweepOp reader,
+                               ArrayRef<OpResult> moved)
+    : facts(facts), reader(reader), moved(moved.begin(), moved.end()),
+      rank(reader.getDomainRank(0)), readerVisitsRows(facts.visitsRows(reader)),
+      readerReduces(
+          !reader.getSegmentBlock(0).getOps<fused::ReduceOp>().empty()) {
+  for (auto [operand, index, argument] :
+       llvm::zip_equal(reader.getSegmentInputs(0), reader.getSegmentIndices(0),
+                       reader.getSegmentBlock(0).getArguments()))
+    if (!argument.use_empty())
+      bound.insert({operand, index});
+  addRoots();
+  addCopied();
+  for (OpResult result : moved)
+    movedRoots.push_back(nodeOfOperand(result, rank == 2 ? kIJ : kI));
+  expand();
+}
+
+/// Adds the lists of elements, rows and columns that the reader binds and that
+/// the body of an earlier sweep computes by scalar operations.
+void RecomputeGraph::addRoots() {
+  for (auto [operand, index, argument] :
+       llvm::zip_equal(reader.getSegmentInputs(0), reader.getSegmentIndices(0),
+                       reader.getSegmentBlock(0).getArguments())) {
+    if (argument.use_empty() || !operand.getDefiningOp<SweepOp>() ||
+        !isList(operand.getType()) || rankOf(operand.getType()) == 0)
+      continue;
+    int number = nodeOfOperand(operand, index);
+    Node &node = nodes[number];
+    Operation *computing = node.value ? node.value.getDefiningOp() : nullptr;
+    if (!node.value || (computing && !isScalarOp(computing)))
+      node.load = 0; // read in any case
+    else if (!llvm::is_contained(roots, number))
+      roots.push_back(number);
+  }
+}
+
+bool RecomputeGraph::Node::canLoad() const { return load < kNever; }
+
+int RecomputeGraph::addNode(Node node) {
+  node.compute = kNever;
+  nodes.push_back(std::move(node));
+  distances.push_back(kNever);
+  nodes.back().load = costOfLoad(nodes.back());
+  return nodes.size() - 1;
+}
+
+/// Whether the list `result` holds `value`, a value of this level, without
+/// rounding.
+static bool holds(Value result, Value value, Level level) {
+  if (!isList(result.getType()) ||
+      storageType(result.getType()) != value.getType())
+    return false;
+  int64_t rank = rankOf(result.getType());
+  return level == Level::member    ? rank == 0
+         : level == Level::element ? true
+                                   : rank == 1;
+}
+
+/// How the domain of `sweep` lies in that of the reader, which binds a result
+/// of this level at `index`.
+std::optional<IndexMap> RecomputeGraph::mapOf(SweepOp sweep, Level level,
+                                              int32_t index) {
+  if (level == Level::element && index == kIJ)
+    return IndexMap();
+  // A value of rows or columns may be stored as a list of elements.
+  if (index != kI && index != kJ)
+    return std::nullopt;
+  if (sweep.getDomainRank(0) == 1)
+    return IndexMap{index, 0};
+  switch (level) {
+  case Level::row:
+    return IndexMap{index, 0};
+  case Level::column:
+    return IndexMap{0, index};
+  default:
+    return std::nullopt;
+  }
+}
+
+/// The node of the operand `operand`, bound to the reader at `index`.
+int RecomputeGraph::nodeOfOperand(Value operand, int32_t index) {
+  auto [found, isNew] = operandNodes.try_emplace(
+      {operand.getAsOpaquePointer(), index}, nodes.size());
+  if (!isNew)
+    return found->second;
+  Node node;
+  node.stored = operand;
+  node.index = index;
+  node.level = levelOfArgument(operand.getType(), index, rank);
+  auto sweep = operand.getDefiningOp<SweepOp>();
+  if (!sweep || sweep->getBlock() != reader->getBlock() ||
+      (sweep.getWhere() && sweep.getWhere() != reader.getWhere()))
+    return addNode(std::move(node));
+  unsigned position = cast<OpResult>(operand).getResultNumber();
+  const Levels *levels = facts.levelsOf(sweep);
+  if (!levels || position >= sweep.getSegmentResults(0).size() ||
+      sweep.getRecord(position))
+    return addNode(std::move(node));
+  Value value = sweep.getSegmentYield(0).getValues()[position];
+  LevelOf of = levels->of(value);
+  auto map = mapOf(sweep, of.level, index);
+  // A value of a lower level, stored once for each element, stays in the list.
+  if (of.after || !map || levelIn(of.level, sweep, *map) != node.level)
+    return addNode(std::move(node));
+  node.value = value;
+  node.sweep = sweep;
+  node.map = *map;
+  // Without rounding, the list holds the value itself.
+  if (value.getDefiningOp() && holds(operand, value, of.level)) {
+    int number = nodeOfValue(value, sweep, *map);
+    operandNodes[{operand.getAsOpaquePointer(), index}] = number;
+    if (nodes[number].stored != operand) {
+      nodes[number].stored = operand;
+      nodes[number].load = costOfLoad(nodes[number]);
+    }
+    return number;
+  }
+  node.isRounding = true;
+  return addNode(std::move(node));
+}
+
+/// The index, in the domain of the reader, of a value of this level in the body
+/// of `sweep`.
+std::optional<int32_t> RecomputeGraph::indexIn(Level level, SweepOp sweep,
+                                               IndexMap map) {
+  switch (level) {
+  case Level::element:
+    return map.of(sweep.getDomainRank(0) == 2 ? kIJ : kI);
+  case Level::row:
+    return map.of(kI);
+  case Level::column:
+    return map.of(kJ);
+  default:
+    return kScalar;
+  }
+}
+
+/// The level that such a value has in the reader.
+Level RecomputeGraph::levelIn(Level level, SweepOp sweep, IndexMap map) {
+  auto index = indexIn(level, sweep, map);
+  if (level <= Level::member || !index)
+    return level;
+  if (*index == kI)
+    return rank == 2 ? Level::row : Level::element;
+  return *index == kJ ? Level::column : Level::element;
+}
+
+/// The node of the result of an operation in the body of `sweep`.
+int RecomputeGraph::nodeOfValue(Value value, SweepOp sweep, IndexMap map) {
+  auto [found, isNew] =
+      valueNodes.try_emplace({value.getAsOpaquePointer(), map}, nodes.size());
+  if (!isNew)
+    return found->second;
+  Node node;
+  node.value = value;
+  node.sweep = sweep;
+  node.map = map;
+  Level level = facts.levelsOf(sweep)->of(value).level;
+  node.index = indexIn(level, sweep, map).value_or(-1);
+  node.level = levelIn(level, sweep, map);
+  if (level == Level::list)
+    return addNode(std::move(node));
+  for (OpOperand &use : value.getUses())
+    if (isa<YieldOp>(use.getOwner())) {
+      Value result = sweep.getResult(use.getOperandNumber());
+      if (!result.use_empty() && holds(result, value, level))
+        node.stored = result;
+      break;
+    }
+  return addNode(std::move(node));
+}
+
+int RecomputeGraph::nodeOfArgument(BlockArgument argument, SweepOp sweep,
+                                   IndexMap map) {
+  unsigned number = argument.getArgNumber();
+  Value operand = sweep.getSegmentInputs(0)[number];
+  auto index = map.of(sweep.getSegmentIndices(0)[number]);
+  return nodeOfOperand(operand, index.value_or(-1));
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+/// The result of an operation before the reader that replaces `operand`; null
+/// if there is none.
+OpResult RecomputeGraph::writerBefore(Value operand) {
+  auto by = dyn_cast_or_null<OpResult>(facts.replacementOf(operand));
+  if (!by || by.getOwner()->getBlock() != reader->getBlock() ||
+      moved.contains(by) || !by.getOwner()->isBeforeInBlock(reader))
+    return {};
+  return by;
+}
+
+void RecomputeGraph::addMovable(OpResult result) {
+  if (mayMove(result) && !llvm::is_contained(movable, result))
+    movable.push_back(result);
+}
+
+/// Whether the reader would find a new value in the buffer of `operand`.
+bool RecomputeGraph::isOverwritten(Value operand) {
+  if (facts.isLoopInit(operand))
+    return true;
+  OpResult by = writerBefore(operand);
+  if (!by)
+    return false;
+  addMovable(by);
+  return true;
+}
+
+/// Finds the operands of the reader that an earlier sweep replaces. A reader
+/// that needs nothing of this sweep is not one of them, because it can run
+/// before.
+void RecomputeGraph::addCopied() {
+  for (auto [operand, index, argument] :
+       llvm::zip_equal(reader.getSegmentInputs(0), reader.getSegmentIndices(0),
+                       reader.getSegmentBlock(0).getArguments())) {
+    OpResult by = writerBefore(operand);
+    if (argument.use_empty() || !by || index != (rank == 2 ? kIJ : kI))
+      continue;
+    Operation *writer = by.getOwner();
+    bool depends = llvm::any_of(reader->getOperands(), [&](Value value) {
+      Operation *source = value.getDefiningOp();
+      return source && source->getBlock() == writer->getBlock() &&
+             !source->isBeforeInBlock(writer);
+    });
+    if (!depends || llvm::is_contained(copied, operand))
+      continue;
+    copied.push_back(operand);
+    addMovable(by);
+  }
+}
+
+/// Whether the reader may compute and store the element value `result` of an
+/// earlier sweep over the same domain.
+bool RecomputeGraph::mayMove(OpResult result) {
+  auto sweep = dyn_cast<SweepOp>(result.getOwner());
+  unsigned position = result.getResultNumber();
+  if (!sweep || !isList(result.getType()) || rankOf(result.getType()) != rank ||
+      sweep.getWhere() != reader.getWhere())
+    return false;
+  const Levels *levels = facts.levelsOf(sweep);
+  if (!levels || sweep.getDomainRank(0) != rank ||
+      position >= sweep.getSegmentResults(0).size() ||
+      sweep.getRecord(position))
+    return false;
+  LevelOf of = levels->of(sweep.getSegmentYield(0).getValues()[position]);
+  if (of.level != Level::element || of.after)
+    return false;
+  unsigned users = 0;
+  for (Operation *user : result.getUsers()) {
+    Operation *op = reader->getBlock()->findAncestorOpInBlock(*user);
+    bool isLater =
+        op == reader.getOperation() || (op && reader->isBeforeInBlock(op));
+    if (!isLater || ++users > kMostReaders)
+      return false;
+  }
+  return true;
+}
+
+int64_t RecomputeGraph::costOfLoad(const Node &node) {
+  if (!node.stored)
+    return costOfNewResult(node);
+  if (!isList(node.stored.getType()))
+    return 0;
+  if (node.index < 0 || isEntryIndex(node.index) || moved.contains(node.stored))
+    return kNever;
+  bool isBound = bound.contains({node.stored, node.index});
+  int64_t weight = weightOf(node.level, rank) * kByte;
+  int64_t bytes = bytesOf(storageType(node.stored.getType()));
+  if (!node.value) {
+    if (isBound)
+      return 0;
+    // A sweep that visits rows combines elements in another order.
+    bool changesOrder =
+        rank == 2 && !readerVisitsRows && readerReduces &&
+        (node.level == Level::row || node.level == Level::column);
+    return changesOrder || isOverwritten(node.stored) ? kNever : bytes * weight;
+  }
+  if (!isBound)
+    return facts.isLoopInit(node.stored) ? kNever : bytes * weight;
+  // The last reader also saves the bytes that are written. Others prefer to
+  // compute the value if that costs no bytes.
+  if (isLastReader(node))
+    return 2 * bytes * weight;
+  bool isResult = llvm::any_of(node.stored.getUsers(), [](Operation *user) {
+    return !isa<SweepOp>(user);
+  });
+  return bytes * weight + (isResult ? 0 : weight * (kByte - 1) / kByte);
+}
+
+bool RecomputeGraph::isLastReader(const Node &node) {
+  return llvm::all_of(node.stored.getUsers(),
+                      [&](Operation *user) { return user == reader; });
+}
+
+/// The cost of storing and loading a value that no list holds.
+int64_t RecomputeGraph::costOfNewResult(const Node &node) {
+  if (node.index < 0 || node.level == Level::list || node.isRounding)
+    return kNever;
+  Type type = node.value.getType();
+  if (!type.isF32() && !type.isF64())
+    return kNever;
+  if (facts.levelsOf(node.sweep)->of(node.value).after)
+    return kNever;
+  return 2 * bytesOf(type) * weightOf(node.level, rank) * kByte;
+}
+
+/// The cost of computing a value whose operands the reader has.
+int64_t RecomputeGraph::costOfCompute(const Node &node) {
+  if (node.isRounding)
+    return 0;
+  Operation *op = node.value.getDefiningOp();
+  if (!isScalarOp(op) || op->getNumResults() != 1 || op->getNumRegions() > 0)
+    return kNever;
+  switch (node.level) {
+  case Level::list:
+    return 0;
+  case Level::member:
+    // Each block would compute it.
+    return isExpensive(op) ? kNever : 0;
+  case Level::row:
+    return costOf(op) * weightOf(Level::row, rank);
+  default:
+    // A sweep over matrices computes column values once for each row.
+    return costOf(op) * weightOf(Level::element, rank);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The cut
+//===----------------------------------------------------------------------===//
+
+void RecomputeGraph::expandNode(int number) {
+  int64_t compute = costOfCompute(nodes[number]);
+  if (compute >= kNever)
+    return;
+  SweepOp sweep = nodes[number].sweep;
+  IndexMap map = nodes[number].map;
+  auto nodeOf = [&](Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument ? nodeOfArgument(argument, sweep, map)
+                    : nodeOfValue(value, sweep, map);
+  };
+  SmallVector<int, 4> operands;
+  if (nodes[number].isRounding)
+    operands.push_back(nodeOf(nodes[number].value));
+  else
+    for (Value operand : nodes[number].value.getDefiningOp()->getOperands())
+      operands.push_back(nodeOf(operand));
+  nodes[number].compute = compute;
+  nodes[number].operands = operands;
+  int64_t distance = distances[number] + compute;
+  for (int operand : operands) {
+    if (distance >= distances[operand])
+      continue;
+    candidates.erase({distances[operand], operand});
+    distances[operand] = distance;
+    if (nodes[operand].value && nodes[operand].compute >= kNever)
+      candidates.insert({distance, operand});
+  }
+}
+
+void RecomputeGraph::expand() {
+  // More operations than the bytes of all roots are worth are never computed.
+  int64_t most = 0;
+  for (const auto &list : {roots, movedRoots})
+    for (int root : list) {
+      if (nodes[root].load < kNever)
+        most += nodes[root].load;
+      distances[root] = 0;
+      if (nodes[root].value)
+        candidates.insert({0, root});
+    }
+  size_t limit = kMostNodes + kMoreNodes * roots.size();
+  while (!candidates.empty() && nodes.size() < limit) {
+    auto [distance, number] = *candidates.begin();
+    candidates.erase(candidates.begin());
+    if (distance > most)
+      break;
+    expandNode(number);
+  }
+}
+
+std::optional<int64_t> RecomputeGraph::cut() {
+  auto inOf = [](int node) { return 2 + 2 * node; };
+  auto outOf = [](int node) { return 3 + 2 * node; };
+  MinimumCut cut(2 * nodes.size());
+  for (auto [number, node] : llvm::enumerate(nodes)) {
+    if (node.compute > 0)
+      cut.addEdge(MinimumCut::kSource, inOf(number), node.compute);
+    if (node.load > 0)
+      cut.addEdge(inOf(number), outOf(number), node.load);
+    for (int operand : node.operands)
+      cut.addEdge(outOf(operand), inOf(number), kNever);
+  }
+  for (const auto &list : {roots, movedRoots})
+    for (int root : list)
+      cut.addEdge(outOf(root), MinimumCut::kSink, kNever);
+  int64_t weight = cut.run();
+  for (auto [number, node] : llvm::enumerate(nodes)) {
+    node.isComputed = cut.isOnSinkSide(inOf(number));
+    node.isLoaded = !node.isComputed && cut.isOnSinkSide(outOf(number));
+  }
+  if (weight >= kNever)
+    return std::nullopt;
+  for (Value operand : copied)
+    weight += 2 * bytesOf(storageType(operand.getType())) *
+              weightOf(Level::element, rank) * kByte;
+  return weight;
+}
+
+} // namespace heddle::fused
