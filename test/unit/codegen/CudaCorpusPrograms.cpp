@@ -1,4 +1,4 @@
-//===- CudaCorpusPrograms.cpp - programs of test/programs ---------------===//
+//===- CudaCorpusPrograms.cpp - programs that move few bytes -------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 namespace heddle::test {
 
 /// Programs of which a sweep computes lists again, or replaces a matrix that it
-/// reads more than once. (test/programs runs all programs.)
+/// reads more than once. test/cli/program-bytes.test has their bytes.
 static constexpr const char *kNames[] = {"adafactor", "adam_mini",
                                          "cautious_lion", "mars", "sign_lars"};
 
@@ -34,7 +34,7 @@ static bool keepsOrder(llvm::StringRef text) {
 
 void addCorpus(WrittenPrograms &programs) {
   for (const char *name : kNames) {
-    std::string path = std::string(HEDDLE_TEST_SOURCE "/test/programs/") +
+    std::string path = std::string(HEDDLE_TEST_SOURCE "/test/cli/Inputs/bytes/") +
                        name + ".mlir";
     auto buffer = llvm::MemoryBuffer::getFile(path);
     std::string text = buffer ? (*buffer)->getBuffer().str() : "missing " + path;
