@@ -10,18 +10,28 @@
 #include "dialect/reference/RunReduction.h"
 #include "dialect/reference/Rounding.h"
 
+#include <cfloat>
+
 using namespace mlir;
 using heddle::foreach::storageType;
 
 namespace heddle::reference {
 
 /// The value. In perturbed arithmetic, it is off by `amplitude` units in the
-/// last place of the value; of a sum, of the sum of the magnitudes.
+/// last place of the value; of a sum, of the sum of the magnitudes. If that sum
+/// overflows, parts of the sum overflow in some orders: then the value is an
+/// infinity or, if parts of both signs overflow, NaN.
 double RunReduction::value() {
   double value = exact.value();
   Type type = op.getReduced().getType();
   if (options.arithmetic != Arithmetic::perturbed || !isa<FloatType>(type))
     return value;
+  bool isSum = op.getKind() == foreach::ReduceKind::add ||
+               op.getKind() == foreach::ReduceKind::mean;
+  double largest = type.isF64() ? DBL_MAX : FLT_MAX;
+  if (isSum && std::isfinite(value) && !(magnitude < largest))
+    return options.seed % 2 ? std::nan("")
+                            : HUGE_VAL * signOf(value, options.seed);
   double scale = 0;
   if (op.getKind() == foreach::ReduceKind::add)
     scale = magnitude;

@@ -183,6 +183,37 @@ def test_archives_of_zip64(run, tmp_path):
     assert code == 0, report
 
 
+def test_sums_that_overflow_in_one_order_are_no_false_alarm(run):
+    """Neighbours cancel, but a block may add elements of the same sign first. In a loop, perturbed evaluations decide."""
+    program = """
+!mats = !foreach.list<tensor<?x?xf32>>
+!vecs = !foreach.list<tensor<?xf32>>
+func.func @product(%A: !mats, %x0: !vecs, %limit: tensor<i32> {foreach.default = 1 : i32}) -> (!vecs, tensor<i32>) {
+  %x, %iterations = foreach.while (%x = %x0 : !vecs) upto %limit -> (!vecs, tensor<i32>) {
+    %y = foreach.reduce add along j (%a = %A[i, j] : !mats, %x = %x[j] : !vecs) -> !vecs {
+      %ax = arith.mulf %a, %x : f32
+      foreach.yield %ax : f32
+    }
+    %more = foreach.map () -> tensor<i1> {
+      %true = arith.constant true
+      foreach.yield %true : i1
+    }
+    foreach.yield %y while %more : !vecs while tensor<i1>
+  }
+  return %x, %iterations : !vecs, tensor<i32>
+}
+"""
+    matrix, ones = array(64, 64), numpy.ones(64, "f4")
+    matrix[7] = numpy.float32(3e38) * (-1) ** numpy.arange(64)
+    code, report = run({"A": matrix, "x0": ones}, program=program)
+    assert code == 0, report
+    # The row itself is still checked where no part can overflow.
+    assert report["check"]["results"][0]["checked"] == 63
+    matrix[7] /= 1e3
+    code, report = run({"A": matrix, "x0": ones}, program=program)
+    assert code == 0 and report["check"]["results"][0]["checked"] == 64
+
+
 # ---- arrays that do not fit ----
 
 

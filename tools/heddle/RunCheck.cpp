@@ -14,6 +14,7 @@
 
 #include <cmath>
 #include <mutex>
+#include <set>
 
 using namespace llvm;
 using namespace heddle::runtime;
@@ -195,15 +196,40 @@ public:
   /// Whether rounding decides whether element `k` is `found`: the errors of
   /// perturbed evaluations are so large that they do not bound other errors. In
   /// a chaotic loop, a correct run has the largest error of all evaluations for
-  /// one of 17 elements.
-  bool mayBe(size_t k, double found) const {
-    auto [low, high] = rangeOfFaithful(k);
-    return !spread.empty() && low <= found && found <= high &&
-           spread[k] > kLinear * std::max(std::fabs(exactly(k)), scale);
+  /// one of 17 elements. If a divisor may be near 0 there, any value may
+  /// overflow. `memberIsChaotic` says so for the elements of all results: then
+  /// the run may also stop in another iteration than all evaluations.
+  bool mayBe(size_t k, double found, bool memberIsChaotic) const {
+    if (spread.empty() || !isFaithful(k, found))
+      return false;
+    bool isOther = unitInLastPlace(dtype) == 0 || !std::isfinite(found);
+    return isChaotic(k) || (memberIsChaotic && isOther);
+  }
+
+  /// Whether errors of some element grew until they do not bound others.
+  bool isChaotic() const {
+    for (size_t k = 0; k < spread.size(); ++k)
+      if (isChaotic(k))
+        return true;
+    return false;
   }
 
 private:
   Allowance(DType dtype, bool inPanels) : dtype(dtype), inPanels(inPanels) {}
+
+  bool isChaotic(size_t k) const {
+    double size = std::fabs(exactly(k));
+    return unitInLastPlace(dtype) > 0
+               ? spread[k] > kLinear * std::max(size, scale)
+               : spread[k] > std::max(2.0, kManyIterations * size);
+  }
+
+  /// Whether a faithful evaluation may give `found`.
+  bool isFaithful(size_t k, double found) const {
+    auto [low, high] = rangeOfFaithful(k);
+    bool isAnything = std::isinf(low) && std::isinf(high) && low < high;
+    return isAnything || (low <= found && found <= high);
+  }
 
   /// The values of all faithful evaluations.
   std::pair<double, double> rangeOfFaithful(size_t k) const {
@@ -254,6 +280,9 @@ private:
   /// Errors below this share of the values grow in proportion to the errors of
   /// operations, so those of perturbed evaluations bound others.
   static constexpr double kLinear = 1.0 / 64;
+  /// Numbers of iterations that differ by more than this share, and by more
+  /// than 2, say nothing about other runs.
+  static constexpr double kManyIterations = 1.0 / 8;
   /// A panel loop on a GPU uses the hardware's base-2 exponential and sums
   /// about shifts, which costs a few units in the last place per operation.
   static constexpr double kPanelFactor = 8;
@@ -267,8 +296,9 @@ private:
 };
 } // namespace
 
-static void compare(const Allowance &allowance, size_t member, size_t position,
-                    double found, ResultCheck &check) {
+static void compare(const Allowance &allowance, bool memberIsChaotic,
+                    size_t member, size_t position, double found,
+                    ResultCheck &check) {
   double exact = allowance.exactly(position);
   auto [low, high] = allowance.range(position);
   if (check.elements++ == 0)
@@ -289,7 +319,8 @@ static void compare(const Allowance &allowance, size_t member, size_t position,
   }
   if (found == exact)
     return;
-  if (!(low <= found && found <= high) && allowance.mayBe(position, found)) {
+  if (!(low <= found && found <= high) &&
+      allowance.mayBe(position, found, memberIsChaotic)) {
     ++check.unknown;
     return;
   }
@@ -307,7 +338,8 @@ static void compare(const Allowance &allowance, size_t member, size_t position,
 }
 
 static Error compareMember(RunSession &session, size_t index, size_t member,
-                           const Allowance &allowance, ResultCheck &check) {
+                           const Allowance &allowance, bool memberIsChaotic,
+                           ResultCheck &check) {
   const Plan &plan = session.getPlan();
   int buffer = plan.results[index].buffer;
   DType dtype = plan.buffers[buffer].dtype;
@@ -324,7 +356,7 @@ static Error compareMember(RunSession &session, size_t index, size_t member,
     auto value = session.readScalar(index);
     if (!value)
       return value.takeError();
-    compare(allowance, member, 0, *value, check);
+    compare(allowance, memberIsChaotic, member, 0, *value, check);
     return Error::success();
   }
   size_t position = 0;
@@ -333,8 +365,24 @@ static Error compareMember(RunSession &session, size_t index, size_t member,
     found.resize(piece.size() / dtypeSize(dtype));
     loadElements(dtype, piece.data(), found.size(), found.data());
     for (double element : found)
-      compare(allowance, member, position++, element, check);
+      compare(allowance, memberIsChaotic, member, position++, element, check);
   });
+}
+
+/// Calls `visit` for each member of each result.
+static Error forEachMember(const RunSession &session,
+                           function_ref<Error(size_t, size_t)> visit) {
+  const Plan &plan = session.getPlan();
+  for (size_t index = 0; index < plan.results.size(); ++index) {
+    int buffer = plan.results[index].buffer;
+    size_t members = plan.buffers[buffer].kind == BufferKind::Scalar
+                         ? 1
+                         : session.getShapes().of(buffer).size();
+    for (size_t member = 0; member < members; ++member)
+      if (Error error = visit(index, member))
+        return error;
+  }
+  return Error::success();
 }
 
 double ResultCheck::rmsError() const {
@@ -355,28 +403,45 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
   Evaluations evaluations = makeEvaluations(session, inPanels);
   if (Error error = evaluateAll(evaluations, session, program, steps, progress))
     return std::move(error);
-  std::vector<ResultCheck> checks;
-  for (size_t index = 0; index < plan.results.size(); ++index) {
+  auto allowanceOf = [&](size_t index, size_t member) {
     int buffer = plan.results[index].buffer;
-    ResultCheck &check = checks.emplace_back();
-    check.name = plan.results[index].name;
-    check.unit = unitInLastPlace(plan.buffers[buffer].dtype);
-    check.isOfTensors = plan.buffers[buffer].kind == BufferKind::List &&
-                        plan.buffers[buffer].rank > 0;
-    progress.show("comparing '" + check.name + "' ...");
-    size_t members = plan.buffers[buffer].kind == BufferKind::Scalar
-                         ? 1
-                         : session.getShapes().of(buffer).size();
-    for (size_t member = 0; member < members; ++member) {
-      auto allowance = Allowance::of(evaluations, index, member,
-                                     plan.buffers[buffer].dtype, inPanels);
-      if (!allowance)
-        return allowance.takeError();
-      if (Error error =
-              compareMember(session, index, member, *allowance, check))
-        return std::move(error);
-    }
+    return Allowance::of(evaluations, index, member, plan.buffers[buffer].dtype,
+                         inPanels);
+  };
+  // The members in whose loops errors grow; a scalar concerns all.
+  std::set<size_t> chaotic;
+  auto findChaos = [&](size_t index, size_t member) -> Error {
+    auto allowance = allowanceOf(index, member);
+    if (!allowance)
+      return allowance.takeError();
+    if (allowance->isChaotic())
+      chaotic.insert(member);
+    return Error::success();
+  };
+  if (evaluations.size() > 1)
+    if (Error error = forEachMember(session, findChaos))
+      return std::move(error);
+
+  std::vector<ResultCheck> checks(plan.results.size());
+  for (auto [check, result] : zip(checks, plan.results)) {
+    const PlanBuffer &buffer = plan.buffers[result.buffer];
+    check.name = result.name;
+    check.unit = unitInLastPlace(buffer.dtype);
+    check.isOfTensors = buffer.kind == BufferKind::List && buffer.rank > 0;
   }
+  auto compareOne = [&](size_t index, size_t member) -> Error {
+    progress.show("comparing '" + checks[index].name + "' ...");
+    auto allowance = allowanceOf(index, member);
+    if (!allowance)
+      return allowance.takeError();
+    bool isScalar =
+        plan.buffers[plan.results[index].buffer].kind == BufferKind::Scalar;
+    bool isChaotic = isScalar ? !chaotic.empty() : chaotic.count(member) > 0;
+    return compareMember(session, index, member, *allowance, isChaotic,
+                         checks[index]);
+  };
+  if (Error error = forEachMember(session, compareOne))
+    return std::move(error);
   return checks;
 }
 
