@@ -28,12 +28,13 @@ namespace heddle::cli {
 
 static const OptionSpec options[] = {
     {"--shapes", "FILE",
-     "optimizers, rows: models, {\"MODEL\": [[dim, ...], ...]}\n"
+     "optimizers, rows, programs: models, {\"MODEL\": [[dim, ...], ...]}\n"
      "(default: a built-in copy of examples/shapes/models.json)\n"
      "sinkhorn: problems, {\"DTYPE\": [[rows, columns], ...]}\n"
      "(default: a built-in copy of examples/shapes/transport.json)"},
     {"--models", "A,B,...",
-     "optimizers, rows: models to measure (default: all models of the file)"},
+     "optimizers, rows, programs: models to measure (default: all models of\n"
+     "the file; for programs, whisper-small of the built-in copy)"},
     {"--sizes", "A,B,...",
      "lists of matrices to measure, instead of the models or problems of a\n"
      "file; each is [MEMBERSx]ROWSxCOLUMNS, or several of these joined by\n"
@@ -48,7 +49,7 @@ static const OptionSpec options[] = {
      "optimizers: gradients of 0, as of embeddings that a batch does not use"},
     {"--programs", "A,B,...",
      "rows: any of row_softmax, row_sums, column_sums, adafactor\n"
-     "(default: all)"},
+     "programs: files of FOLDER, without .mlir (default: all)"},
     {"--lists", "",
      "sinkhorn: measure lists of small problems, each list in one solve"},
     {"--quick", "", "sinkhorn: measure two small problems only"},
@@ -63,6 +64,9 @@ by NVRTC) and with the floor: the time to move the necessary bytes at the copy b
   rows        Softmax of rows, sums of rows and of columns, over matrices with rows of 1 to 10^6 elements; and the
               optimizer Adafactor over the parameters of real models. With --sizes, --shapes or --models, each
               program is measured over the lists that these name.
+  programs    All programs of FOLDER (.mlir files), over the parameters of a model. The floor is the time to read every
+              argument and write every result once. --dtype replaces f32 in the lines '!element = f32' and, for f64,
+              '!real = f32' of a program.
   sinkhorn    100 iterations of the program 'sinkhorn' over dense matrices; the floor is one read of the matrix
               per iteration. Also measures a solve that stops at its tolerance, the transport plan, and cold
               compilation. Takes one minute. The file of --json is updated after each problem. With --lists or
@@ -73,6 +77,7 @@ examples:
   heddle bench optimizers --models whisper-small --dtype bf16,f16,bf16/f32,f64
   heddle bench optimizers --sizes 100000x1x64 --json=optimizers.json
   heddle bench rows --programs row_softmax --sizes 1000000x3,100000x64,4096x4096
+  heddle bench programs test/programs --dtype f32,bf16 --json=programs.json
   heddle bench sinkhorn --quick
   heddle bench sinkhorn --sizes 1024x100x100,255x100x100+3001x2003 --dtype f32,bf16
 
@@ -80,9 +85,12 @@ examples:
 }
 
 const CommandSpec benchCommand = {
-    "bench", "optimizers|rows|sinkhorn",
-    "Measure heddle, hand-written kernels and the floor side by side.", options,
-    details};
+    "bench",
+    "optimizers|rows|programs|sinkhorn",
+    "Measure heddle, hand-written kernels and the floor side by side.",
+    options,
+    details,
+    /*second=*/"FOLDER"};
 
 static Error exclude(const Arguments &arguments, StringRef option,
                      ArrayRef<StringRef> others) {
@@ -162,23 +170,13 @@ static Expected<int> benchOptimizers(const Arguments &arguments) {
   return 0;
 }
 
-static Expected<int> benchRows(const Arguments &arguments) {
-  auto lists = readLists(arguments);
-  if (!lists)
-    return lists.takeError();
-  auto programs = chooseNamed(arguments, "--programs", bench::rowPrograms());
-  if (!programs)
-    return programs.takeError();
+/// Measures programs and publishes the report.
+static Expected<int> measurePrograms(const Arguments &arguments,
+                                     StringRef benchmark,
+                                     ArrayRef<bench::RowChoice> choices) {
   auto types = bench::readDTypes(arguments);
   if (!types)
     return types.takeError();
-  bool named = arguments.has("--sizes") || arguments.has("--shapes") ||
-               arguments.has("--models");
-  std::vector<bench::RowChoice> choices;
-  for (const bench::RowProgram &program : *programs)
-    choices.push_back({program, named || program.overModels
-                                    ? *lists
-                                    : bench::defaultMatrices()});
   auto output = OutputFile::open(arguments.get("--json"));
   if (!output)
     return output.takeError();
@@ -187,7 +185,8 @@ static Expected<int> benchRows(const Arguments &arguments) {
   if (!device)
     return device.takeError();
   Progress progress;
-  auto report = bench::measureRows(**device, choices, *types, progress);
+  auto report =
+      bench::measureRows(**device, benchmark, choices, *types, progress);
   progress.clear();
   if (!report)
     return report.takeError();
@@ -196,6 +195,46 @@ static Expected<int> benchRows(const Arguments &arguments) {
   return any_of(report->rows, [](const bench::RowTimes &row) {
     return !row.failures.empty();
   });
+}
+
+static Expected<int> benchRows(const Arguments &arguments) {
+  auto lists = readLists(arguments);
+  if (!lists)
+    return lists.takeError();
+  auto programs = chooseNamed(arguments, "--programs", bench::rowPrograms());
+  if (!programs)
+    return programs.takeError();
+  bool named = arguments.has("--sizes") || arguments.has("--shapes") ||
+               arguments.has("--models");
+  std::vector<bench::RowChoice> choices;
+  for (const bench::RowProgram &program : *programs)
+    choices.push_back({program, named || program.overModels
+                                    ? *lists
+                                    : bench::defaultMatrices()});
+  return measurePrograms(arguments, "rows", choices);
+}
+
+/// The model over which programs are measured by default: 240 M parameters.
+static constexpr StringLiteral kModelOfPrograms = "whisper-small";
+
+static Expected<int> benchPrograms(const Arguments &arguments) {
+  auto all = bench::readPrograms(arguments.secondOperand());
+  if (!all)
+    return all.takeError();
+  auto programs = chooseNamed(arguments, "--programs", ArrayRef(*all));
+  if (!programs)
+    return programs.takeError();
+  auto lists = readLists(arguments);
+  if (!lists)
+    return lists.takeError();
+  if (!arguments.has("--sizes") && !arguments.has("--shapes") &&
+      !arguments.has("--models"))
+    erase_if(*lists,
+             [](const Model &model) { return model.name != kModelOfPrograms; });
+  std::vector<bench::RowChoice> choices;
+  for (const bench::RowProgram &program : *programs)
+    choices.push_back({program, *lists});
+  return measurePrograms(arguments, "programs", choices);
 }
 
 static Expected<std::vector<bench::ProblemShape>>
@@ -306,6 +345,7 @@ static const struct {
 } benchmarks[] = {
     {"optimizers", benchOptimizers, {"--models", "--optimizers", "--zeros"}},
     {"rows", benchRows, {"--models", "--programs"}},
+    {"programs", benchPrograms, {"--models", "--programs"}},
     {"sinkhorn", benchSinkhorn, {"--quick", "--lists"}}};
 
 /// Refuses options that apply to other benchmarks only.
@@ -331,6 +371,14 @@ Expected<int> runBench(const Arguments &arguments) {
       continue;
     if (Error error = checkOptions(arguments, benchmark.name))
       return std::move(error);
+    bool takesFolder = benchmark.name == "programs";
+    if (takesFolder && arguments.secondOperand().empty())
+      return usageError("'heddle bench programs' expects a folder of programs, "
+                        "as in 'heddle bench programs FOLDER', found none");
+    if (!takesFolder && !arguments.secondOperand().empty())
+      return usageError("'heddle bench " + benchmark.name +
+                        "' takes no folder, found '" +
+                        arguments.secondOperand() + "'");
     return benchmark.run(arguments);
   }
   SmallVector<StringRef> names;

@@ -64,13 +64,18 @@ Expected<Arguments> Arguments::parse(const CommandSpec &command,
     if (optionsEnd || !word.starts_with("-") || word == "-") {
       if (command.operand.empty())
         return error(name + " takes options only, found '" + word + "'");
-      if (hasOperand)
-        return error(name + " takes one " + command.operand + ", found '" +
-                     result.word + "' and '" + word + "'");
+      bool isSecond = hasOperand && !command.second.empty();
+      if (hasOperand && (!isSecond || !result.secondWord.empty()))
+        return error(name + " takes one " +
+                     (isSecond ? command.second : command.operand) +
+                     ", found '" +
+                     (isSecond ? result.secondWord : result.word) + "' and '" +
+                     word + "'");
       if (word.empty())
-        return error(name + " expects " + command.operand +
+        return error(name + " expects " +
+                     (isSecond ? command.second : command.operand) +
                      ", found an empty word");
-      result.word = word.str();
+      (isSecond ? result.secondWord : result.word) = word.str();
       hasOperand = true;
       continue;
     }
@@ -152,7 +157,9 @@ Expected<int64_t> Arguments::integer(StringRef option, int64_t otherwise,
 void printHelp(const CommandSpec &command) {
   raw_ostream &os = outs();
   os << "usage: heddle " << command.name << (command.operand.empty() ? "" : " ")
-     << command.operand << " [OPTIONS]\n\n"
+     << command.operand << (command.second.empty() ? "" : " ")
+     << (command.second.empty() ? "" : ("[" + command.second + "]").str())
+     << " [OPTIONS]\n\n"
      << command.summary << "\n\noptions:\n";
   auto spelled = [](const OptionSpec &option) {
     std::string text = option.name.str();

@@ -41,6 +41,9 @@ struct CommandSpec {
   llvm::ArrayRef<OptionSpec> options;
   /// Returns the help below the options: examples, tables.
   std::string (*details)();
+  /// Placeholder of a second operand, which may be absent; empty if there is
+  /// none.
+  llvm::StringRef second = "";
 };
 
 /// The parsed words of a command line.
@@ -51,6 +54,7 @@ public:
 
   /// The word that is not an option; empty if there is none.
   llvm::StringRef operand() const { return word; }
+  llvm::StringRef secondOperand() const { return secondWord; }
   bool has(llvm::StringRef option) const { return values.contains(option); }
   /// The value of an option; `otherwise` if the option is absent.
   llvm::StringRef get(llvm::StringRef option,
@@ -62,7 +66,7 @@ public:
                                   int64_t least) const;
 
 private:
-  std::string word;
+  std::string word, secondWord;
   llvm::StringMap<std::vector<std::string>> values;
 };
 

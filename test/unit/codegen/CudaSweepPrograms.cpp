@@ -172,6 +172,43 @@ func.func @functions(%x: !list {foreach.donate = 0 : i64}, %lr: !num {foreach.de
   return %y, %scaled : !list, !num
 })mlir");
 
+  // One step counter for all tensors: its powers are computed in the previous
+  // step. A second one follows from a reduction, so its powers are not.
+  programs.add("OneStepCounter", R"mlir(
+func.func @one_counter(%p: !list {foreach.donate = 0 : i64}, %g: !list, %t: tensor<f32> {foreach.donate = 1 : i64},
+    %s: tensor<f32> {foreach.donate = 2 : i64}, %b: !num {foreach.default = 0.9 : f64}) -> (!list, tensor<f32>, tensor<f32>) {
+  %t1 = foreach.map (%t = %t : tensor<f32>) -> tensor<f32> {
+    %one = arith.constant 1.0 : f32
+    %t1 = arith.addf %t, %one : f32
+    foreach.yield %t1 : f32
+  }
+  %most = foreach.reduce max along list (%g = %g : !list) -> tensor<f32> {
+    foreach.yield %g : f32
+  }
+  %s1 = foreach.map (%s = %s, %m = %most : tensor<f32>) -> tensor<f32> {
+    %one = arith.constant 1.0 : f32
+    %zero = arith.constant 0.0 : f32
+    %isUp = arith.cmpf ogt, %m, %zero : f32
+    %up = arith.addf %s, %one : f32
+    %s1 = arith.select %isUp, %up, %s : f32
+    foreach.yield %s1 : f32
+  }
+  %p1 = foreach.map (%p = %p, %g = %g : !list, %t1 = %t1, %s = %s : tensor<f32>, %b = %b : !num) -> !list {
+    %one = arith.constant 1.0 : f64
+    %n = arith.fptosi %t1 : f32 to i32
+    %bn = math.fpowi %b, %n : f64, i32
+    %m = arith.fptosi %s : f32 to i32
+    %bm = math.fpowi %b, %m : f64, i32
+    %c = arith.subf %one, %bn : f64
+    %d = arith.addf %c, %bm : f64
+    %df = arith.truncf %d : f64 to f32
+    %q = arith.divf %g, %df : f32
+    %p1 = arith.subf %p, %q : f32
+    foreach.yield %p1 : f32
+  }
+  return %p1, %t1, %s1 : !list, tensor<f32>, tensor<f32>
+})mlir");
+
   // Members are counted beside a map of elements.
   programs.add("CountMembers", R"mlir(
 func.func @count_members(%x: !list {foreach.donate = 0 : i64}, %m: !each) -> (!list, !single) {

@@ -24,13 +24,12 @@ static size_t alignedBytes(const Extents &extents, DType dtype) {
   return (elementCount(extents) * dtypeSize(dtype) + 15) & ~size_t(15);
 }
 
-/// Repeats a random pattern in `bytes` bytes at `to`.
-static Error fillRandom(Device &device, char *to, size_t bytes, DType dtype,
-                        uint64_t list, double deviation) {
+/// Repeats a pattern of `contents` in `bytes` bytes at `to`.
+static Error fill(Device &device, char *to, size_t bytes, DType dtype,
+                  uint64_t list, const cli::Contents &contents) {
   std::vector<double> values(kPattern);
   std::vector<char> stored(kPattern * dtypeSize(dtype));
-  cli::makeElements({cli::Contents::normal, deviation}, 0, {list}, 0, kPattern,
-                    values.data());
+  cli::makeElements(contents, 0, {list}, 0, kPattern, values.data());
   cli::storeElements(dtype, values.data(), kPattern, stored.data());
   for (size_t done = 0; done < bytes; done = std::max(2 * done, stored.size()))
     if (Error error = done == 0 ? device.upload(to, stored.data(),
@@ -42,7 +41,8 @@ static Error fillRandom(Device &device, char *to, size_t bytes, DType dtype,
 }
 
 Expected<BoundLists> BoundLists::create(Device &device, Generated &generated,
-                                        ArrayRef<Extents> shapes) {
+                                        ArrayRef<Extents> shapes,
+                                        const InitialValues &initial) {
   const Plan &plan = generated.getPlan();
   PlanShapes bound = PlanShapes::bind(plan, shapes);
   BoundLists lists;
@@ -61,12 +61,20 @@ Expected<BoundLists> BoundLists::create(Device &device, Generated &generated,
       return memory.takeError();
     char *base = memory->address();
     lists.memory.push_back(std::move(*memory));
-    bool parameter = buffer.donated && buffer.rank > 0 && !parametersSeen;
-    bool random = buffer.rank > 0 && (parameter || !buffer.donated);
-    parametersSeen |= parameter;
-    if (Error error = random ? fillRandom(device, base, bytes, buffer.dtype,
-                                          number, parameter ? 0.02 : 1.0)
-                             : device.clear(base, bytes))
+    auto given = initial.find(buffer.name);
+    bool isRandom = buffer.rank > 0 && buffer.dtype <= DType::BF16 &&
+                    given == initial.end();
+    bool isState = buffer.donated && parametersSeen && initial.empty();
+    parametersSeen |= buffer.donated && buffer.rank > 0;
+    cli::Contents contents;
+    if (given != initial.end())
+      contents.value = given->second;
+    else if (isRandom && !isState)
+      contents = {cli::Contents::normal, buffer.donated ? 0.02 : 1.0};
+    if (Error error =
+            contents.isRandom() || contents.value != 0
+                ? fill(device, base, bytes, buffer.dtype, number, contents)
+                : device.clear(base, bytes))
       return std::move(error);
     std::vector<heddle::Tensor> members;
     for (auto [extents, offset] : zip_equal(bound.of(number), offsets))

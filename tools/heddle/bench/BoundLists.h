@@ -15,14 +15,21 @@
 
 #include "Generated.h"
 
+#include <map>
+
 namespace heddle::bench {
+
+/// The initial values that a program declares, by argument.
+using InitialValues = std::map<std::string, double>;
 
 class BoundLists {
 public:
   /// Allocates and fills the lists, and binds them to the graph of `generated`,
-  /// which must not outlive them.
+  /// which must not outlive them. Lists in `initial` have their initial value;
+  /// if there are any, all other donated lists are parameters.
   static llvm::Expected<BoundLists> create(Device &device, Generated &generated,
-                                           llvm::ArrayRef<Extents> shapes);
+                                           llvm::ArrayRef<Extents> shapes,
+                                           const InitialValues &initial = {});
 
   /// The bytes that a step must move: every list argument is read once, and
   /// every result is written once.

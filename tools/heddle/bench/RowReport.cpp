@@ -13,6 +13,8 @@
 #include "runtime/heddle.hpp"
 #include "llvm/Support/raw_ostream.h"
 
+#include <map>
+
 using namespace llvm;
 using namespace heddle::runtime;
 
@@ -49,7 +51,7 @@ json::Object toJSON(const RowReport &report, const Device &device) {
       object["difference_from_handwritten"] = *row.difference;
     rows.push_back(std::move(object));
   }
-  return json::Object{{"benchmark", "rows"},
+  return json::Object{{"benchmark", report.benchmark},
                       {"heddle", heddle::version()},
                       {"conditions", std::move(conditions)},
                       {"rows", std::move(rows)},
@@ -60,20 +62,28 @@ static std::string number(double value, const char *format) {
   return value > 0 ? formatv(format, value).str() : "";
 }
 
-static void printTable(ArrayRef<RowTimes> rows) {
+/// A table of one program and its inputs, or of one input and its programs.
+static void printTable(ArrayRef<RowTimes> rows, bool byInput) {
   outs() << '\n'
-         << cli::paint(cli::Colour::bold, rows.front().program) << ", "
-         << dtypeName(rows.front().dtype) << '\n';
+         << cli::paint(cli::Colour::bold,
+                       byInput ? rows.front().input : rows.front().program)
+         << ", " << dtypeName(rows.front().dtype) << '\n';
   bool byHand =
       any_of(rows, [](const RowTimes &row) { return row.handwritten > 0; });
-  std::vector<std::string> header = {
-      "input", "members", "elements", "MB", "floor", "heddle", "x", "launches"};
+  std::vector<std::string> header = {byInput ? "program" : "input",
+                                     "members",
+                                     "elements",
+                                     "MB",
+                                     "floor",
+                                     "heddle",
+                                     "x",
+                                     "launches"};
   if (byHand)
     header.insert(header.end(), {"by hand", "x", "heddle/hand", "difference"});
   cli::Table table(header);
   for (const RowTimes &row : rows) {
     std::vector<std::string> cells = {
-        row.input,
+        byInput ? row.program : row.input,
         cli::grouped(row.members),
         cli::grouped(row.elements),
         formatv("{0:f1}", static_cast<double>(row.bytes) * 1e-6),
@@ -100,12 +110,26 @@ void print(const RowReport &report, const Device &device) {
   outs() << kAdaptiveProtocol
          << "\n\ntimes in us; MB: arguments and results, each moved once; "
             "floor: at the copy bandwidth; x: time / floor\n";
-  for (ArrayRef<RowTimes> rest = report.rows; !rest.empty();) {
+  // Many programs have one table for each input.
+  bool byInput = report.benchmark == "programs";
+  std::map<std::string, size_t> places; // of inputs, in their order
+  for (const RowTimes &row : report.rows)
+    places.try_emplace(row.input, places.size());
+  auto titleOf = [&](const RowTimes &row) {
+    return std::tuple(row.dtype, byInput ? places[row.input] : 0,
+                      byInput ? "" : row.program);
+  };
+  std::vector<RowTimes> rows = report.rows;
+  if (byInput)
+    sort(rows, [&](const RowTimes &a, const RowTimes &b) {
+      return std::pair(titleOf(a), a.program) <
+             std::pair(titleOf(b), b.program);
+    });
+  for (ArrayRef<RowTimes> rest = rows; !rest.empty();) {
     size_t same = 0;
-    while (same < rest.size() && rest[same].program == rest[0].program &&
-           rest[same].dtype == rest[0].dtype)
+    while (same < rest.size() && titleOf(rest[same]) == titleOf(rest[0]))
       ++same;
-    printTable(rest.take_front(same));
+    printTable(rest.take_front(same), byInput);
     rest = rest.drop_front(same);
   }
   outs() << '\n';

@@ -1,4 +1,4 @@
-//===- Rows.cpp - the benchmark of programs over rows ---------------------===//
+//===- Rows.cpp - the benchmarks of programs ------------------------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,6 +16,11 @@
 #include "../RunData.h"
 #include "../Support.h"
 #include "codegen/compiler/CopyBandwidth.h"
+#include "codegen/compiler/heddle_reference.h"
+#include "runtime/support/InputFile.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
 
 #include <algorithm>
 #include <cmath>
@@ -26,24 +31,69 @@ using namespace heddle::runtime;
 namespace heddle::bench {
 
 ArrayRef<RowProgram> rowPrograms() {
-  static const RowProgram all[] = {{"row_softmax", false},
-                                   {"row_sums", false},
-                                   {"column_sums", false},
-                                   {"adafactor", true}};
+  auto program = [](StringRef name, bool overModels) -> RowProgram {
+    return {name.str(), overModels, benchFile((name + ".mlir").str()).str()};
+  };
+  static const RowProgram all[] = {
+      program("row_softmax", false), program("row_sums", false),
+      program("column_sums", false), program("adafactor", true)};
   return all;
 }
 
-std::string RowProgram::text(DType dtype) const {
-  std::string module = benchFile((name + ".mlir").str()).str();
-  auto replace = [&](StringRef line, DType with) {
-    size_t at = module.find(line);
-    assert(at != std::string::npos && "the program declares the type");
-    module.replace(at, line.size(),
-                   (line.drop_back(3) + dtypeName(with)).str());
+Expected<std::string> RowProgram::text(DType dtype) const {
+  // The line of an alias may have spaces before the sign, and a comment.
+  auto replaced = [](StringRef alias, StringRef with, std::string &text) {
+    Regex line("(^|\n)(" + alias.str() + " *= *)f32($|[^0-9A-Za-z])");
+    if (!line.match(text))
+      return false;
+    text = line.sub(("\\1\\2" + with + "\\3").str(), text);
+    return true;
   };
-  replace("!element = f32", dtype);
-  replace("!real    = f32", dtype == DType::F64 ? dtype : DType::F32);
-  return module;
+  std::string text = module;
+  if (dtype == DType::F32)
+    return text;
+  if (!replaced("!element", dtypeName(dtype), text) ||
+      (dtype == DType::F64 && !replaced("!real", "f64", text)))
+    return makeError(StatusCode::BadInput,
+                     "program '{0}': expected the line '!element = f32'{1}, "
+                     "whose type --dtype replaces, found none",
+                     name,
+                     dtype == DType::F64 ? " and the line '!real = f32'" : "");
+  return text;
+}
+
+Expected<std::vector<RowProgram>> readPrograms(StringRef path) {
+  std::vector<std::string> files;
+  bool isFolder = false;
+  if (std::error_code code = sys::fs::is_directory(path, isFolder))
+    return makeError(StatusCode::BadInput, "cannot read folder '{0}': {1}",
+                     path, code.message());
+  std::error_code code;
+  if (isFolder)
+    for (sys::fs::directory_iterator entry(path, code), end;
+         !code && entry != end; entry.increment(code))
+      if (sys::path::extension(entry->path()) == ".mlir")
+        files.push_back(entry->path());
+  if (code)
+    return makeError(StatusCode::BadInput, "cannot read folder '{0}': {1}",
+                     path, code.message());
+  if (!isFolder)
+    files.push_back(path.str());
+  if (files.empty())
+    return makeError(StatusCode::BadInput,
+                     "folder '{0}': expected programs, files that end in "
+                     ".mlir, found none",
+                     path);
+  sort(files);
+  std::vector<RowProgram> programs;
+  for (const std::string &file : files) {
+    auto module = readInput(file, "program");
+    if (!module)
+      return module.takeError();
+    programs.push_back({sys::path::stem(file).str(), /*overModels=*/true,
+                        (*module)->getBuffer().str()});
+  }
+  return programs;
 }
 
 std::vector<cli::Model> defaultMatrices() {
@@ -99,8 +149,9 @@ static Error compare(Device &device, Generated &generated,
 }
 
 static Error measure(Device &device, Generated &generated,
-                     const cli::Model &input, RowTimes &row) {
-  auto lists = BoundLists::create(device, generated, input.shapes);
+                     const cli::Model &input, const InitialValues &initial,
+                     RowTimes &row) {
+  auto lists = BoundLists::create(device, generated, input.shapes, initial);
   if (!lists)
     return lists.takeError();
   if (Error error = generated.prepare())
@@ -138,20 +189,70 @@ static Error measure(Device &device, Generated &generated,
   return device.synchronize();
 }
 
+/// Gives scalar arguments without a default the values of `heddle run`.
+static Error setScalars(Generated &generated) {
+  for (const PlanBuffer &buffer : generated.getPlan().buffers) {
+    if (buffer.role != BufferRole::Argument ||
+        buffer.kind != BufferKind::Scalar || buffer.defaultValue)
+      continue;
+    bool isInteger = buffer.dtype > DType::BF16 && buffer.dtype != DType::I1;
+    if (Error error = generated.setScalar(buffer.name, isInteger ? 8 : 1))
+      return error;
+  }
+  return Error::success();
+}
+
+/// The initial values of the lists of a program, from its text.
+static Expected<InitialValues> readInitialValues(const std::string &text,
+                                                 const Plan &plan) {
+  heddle_reference *made = nullptr;
+  if (Error error = cli::toError(heddle_reference_create(text.c_str(), &made)))
+    return std::move(error);
+  std::unique_ptr<heddle_reference, decltype(&heddle_reference_free)> reference(
+      made, &heddle_reference_free);
+  InitialValues values;
+  for (const PlanBuffer &buffer : plan.buffers) {
+    if (buffer.role != BufferRole::Argument || buffer.kind != BufferKind::List)
+      continue;
+    int given = 0;
+    double value = 0;
+    if (Error error = cli::toError(heddle_reference_initial(
+            made, buffer.name.c_str(), &given, &value)))
+      return std::move(error);
+    if (given)
+      values[buffer.name] = value;
+  }
+  return values;
+}
+
 /// Measures a program with one element type on all inputs.
 static Error measureProgram(Device &device, const RowChoice &choice,
                             DType dtype, cli::Progress &progress,
                             RowReport &report) {
-  auto generated = Generated::create(device, choice.program.text(dtype));
+  auto text = choice.program.text(dtype);
+  if (!text) {
+    report.skipped.push_back(json::fixUTF8(toString(text.takeError())));
+    return Error::success();
+  }
+  auto generated = Generated::create(device, *text);
   std::string failure;
   if (!generated)
     failure = toString(generated.takeError());
+  else if (Error error = setScalars(*generated))
+    failure = toString(std::move(error));
+  InitialValues initial;
+  if (failure.empty()) {
+    auto read = readInitialValues(*text, generated->getPlan());
+    if (!read)
+      return read.takeError();
+    initial = std::move(*read);
+  }
   for (const cli::Model &input : choice.inputs) {
     std::string what = formatv("{0} of {1} in {2}", choice.program.name,
                                input.name, dtypeName(dtype));
     progress.show("measuring " + what + " ...");
     RowTimes row;
-    row.program = choice.program.name.str();
+    row.program = json::fixUTF8(choice.program.name);
     row.input = input.name;
     row.dtype = dtype;
     row.members = static_cast<int64_t>(input.shapes.size());
@@ -176,7 +277,7 @@ static Error measureProgram(Device &device, const RowChoice &choice,
                   needed * 1e-9, static_cast<double>(*free) * 1e-9));
       continue;
     }
-    note(row, measure(device, *generated, input, row));
+    note(row, measure(device, *generated, input, initial, row));
     report.rows.push_back(std::move(row));
     // After a kernel fault, every call in this context fails.
     if (Error error = device.synchronize())
@@ -185,10 +286,12 @@ static Error measureProgram(Device &device, const RowChoice &choice,
   return Error::success();
 }
 
-Expected<RowReport> measureRows(Device &device, ArrayRef<RowChoice> choices,
+Expected<RowReport> measureRows(Device &device, StringRef benchmark,
+                                ArrayRef<RowChoice> choices,
                                 ArrayRef<DType> types,
                                 cli::Progress &progress) {
   RowReport report;
+  report.benchmark = benchmark.str();
   progress.show("measuring the copy bandwidth ...");
   auto bandwidth =
       measureCopyBandwidth(device.getContext(), size_t(1) << 31, 8);

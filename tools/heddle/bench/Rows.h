@@ -1,10 +1,10 @@
-//===- Rows.h - the benchmark of programs over rows -------------*- C++ -*-===//
+//===- Rows.h - the benchmarks of programs ----------------------*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares programs over the rows and columns of matrices with the floor, for
-// rows of any width. test/bench/programs has the programs.
+// Compares programs with the floor: those of test/bench/programs over the rows
+// and columns of matrices, for rows of any width, and those of any folder.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,15 +20,22 @@ namespace heddle::bench {
 class Device;
 
 struct RowProgram {
-  llvm::StringRef name;
+  std::string name;
   /// Whether it is measured over the parameters of models if the command line
   /// names no lists; otherwise over matrices of many widths.
-  bool overModels;
+  bool overModels = true;
+  std::string module;
 
-  /// The module, for matrices of an element type.
-  std::string text(runtime::DType dtype) const;
+  /// The module, for lists of an element type: the type takes the place of f32
+  /// in its line `!element = f32` and, if it is f64, in `!real = f32`. An error
+  /// if the module has no such lines and the type is not f32.
+  llvm::Expected<std::string> text(runtime::DType dtype) const;
 };
 llvm::ArrayRef<RowProgram> rowPrograms();
+
+/// The programs of a folder, the files that end in .mlir, by name; or the
+/// program of one file.
+llvm::Expected<std::vector<RowProgram>> readPrograms(llvm::StringRef path);
 
 /// Matrices with about 2^24 elements and rows of 1 to 10^6 elements, and those
 /// of the goals of docs/benchmarks.md.
@@ -51,6 +58,7 @@ struct RowTimes {
 };
 
 struct RowReport {
+  std::string benchmark; ///< its name on the command line
   double copyBandwidth = 0;
   std::vector<RowTimes> rows;
   std::vector<std::string> skipped; ///< inputs, with the reason
@@ -62,7 +70,7 @@ struct RowChoice {
   std::vector<cli::Model> inputs;
 };
 
-llvm::Expected<RowReport> measureRows(Device &device,
+llvm::Expected<RowReport> measureRows(Device &device, llvm::StringRef benchmark,
                                       llvm::ArrayRef<RowChoice> choices,
                                       llvm::ArrayRef<runtime::DType> types,
                                       cli::Progress &progress);
