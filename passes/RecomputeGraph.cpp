@@ -417,7 +417,10 @@ int64_t RecomputeGraph::costOfLoad(const Node &node) {
   if (!node.stored)
     return costOfNewResult(node);
   if (!isList(node.stored.getType()))
-    return 0;
+    return bound.contains({node.stored, node.index}) ||
+                   !isOverwritten(node.stored)
+               ? 0
+               : kNever;
   if (node.index < 0 || isEntryIndex(node.index) || moved.contains(node.stored))
     return kNever;
   bool isBound = bound.contains({node.stored, node.index});

@@ -424,3 +424,31 @@ fused.program @columns_as_elements(%x: !mats, %v: !list) -> !mats {
   }
   fused.yield %y : !mats
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!single = tensor<f32>
+
+// The first sweep replaces the counter, so its old value would have to be kept.
+// CHECK-LABEL: fused.program @device_counter
+// CHECK:         fused.sweep
+// CHECK-SAME:      -> (!foreach.list<tensor<?xf32>>, tensor<f32>) {
+fused.program @device_counter(%m: !list, %t: !single {foreach.donate = 0 : i64} loc("t")) -> (!single, !list) {
+  %u, %s, %t1 = fused.sweep (%m = %m : !list, %t = %t : !single) -> (!list, !single) {
+    %u = arith.mulf %m, %t : f32
+    %s = fused.reduce add list %u : f32
+    fused.yield %u, %s : f32, f32
+  } epilogue [%s : f32] (%t = %t : !single) -> !single {
+    %one = arith.constant 1.0 : f32
+    %t1 = arith.addf %t, %one : f32
+    fused.yield %t1 : f32
+  }
+  // expected-remark@+1 {{a value is read by a sweep and not computed again: that needs 't', which a value has replaced}}
+  %y = fused.sweep (%u = %u, %m = %m : !list, %s = %s : !single) -> !list {
+    %x = arith.mulf %u, %s : f32
+    %y = arith.addf %x, %m : f32
+    fused.yield %y : f32
+  }
+  fused.yield %t1, %y : !single, !list
+}
