@@ -37,4 +37,13 @@ if(HEDDLE_PYTHON3)
     COMMENT "Writing docs/reference/python" VERBATIM)
   add_custom_target(heddle-docs-python DEPENDS "${folder}/README.md")
   add_dependencies(heddle-docs heddle-docs-python)
+  set(page "${PROJECT_BINARY_DIR}/docs/reference/scalars.md")
+  add_custom_command(OUTPUT "${page}"
+    COMMAND ${CMAKE_COMMAND} -E make_directory "${PROJECT_BINARY_DIR}/docs/reference"
+    COMMAND "${HEDDLE_PYTHON3}" "${PROJECT_SOURCE_DIR}/tools/scalar_reference.py"
+            "${PROJECT_SOURCE_DIR}/dialect/ScalarOps.def" "${page}"
+    DEPENDS "${PROJECT_SOURCE_DIR}/tools/scalar_reference.py" "${PROJECT_SOURCE_DIR}/dialect/ScalarOps.def"
+    COMMENT "Writing docs/reference/scalars.md" VERBATIM)
+  add_custom_target(heddle-docs-scalars DEPENDS "${page}")
+  add_dependencies(heddle-docs heddle-docs-scalars)
 endif()

@@ -226,9 +226,16 @@ LogicalResult verifyBody(Operation *op, Block &body,
     // The reader of programs replaces calls (Shorthands.h).
     if (isa<func::CallOp>(inner) && isa<foreach::MapOp, foreach::ReduceOp>(op))
       continue;
-    if (!isScalarOp(&inner))
-      return inner.emitOpError("is not a scalar operation, which the body of '")
-             << op->getName() << "' requires";
+    if (!isScalarOp(&inner)) {
+      StringRef dialect = inner.getName().getDialectNamespace();
+      std::string allowed = namesOfScalarOps(dialect);
+      InFlightDiagnostic error =
+          inner.emitOpError("is not a scalar operation, which the body of '")
+          << op->getName() << "' requires";
+      if (!allowed.empty())
+        error << "; the scalar operations of " << dialect << " are " << allowed;
+      return error;
+    }
     if (failed(verifyRounding(inner)) || failed(verifyFastMath(inner)) ||
         failed(verifyWraps(inner)))
       return failure();

@@ -114,7 +114,7 @@ ParseResult fused::ReduceOp::parse(OpAsmParser &parser, OperationState &state) {
   auto level = symbolizeLevel(levelName);
   if (!kind || !level)
     return parser.emitError(at)
-           << "expected a kind (" << foreach::reduceKindNames()
+           << "expected a kind (" << foreach::reduceKindNames(/*means=*/false)
            << ") and a level (row, column, member, list), found '" << kindName
            << ' ' << levelName << "'";
   if (parser.parseOperand(value))

@@ -38,9 +38,12 @@ bool isReducible(ReduceKind kind, Type type) {
   llvm_unreachable("all kinds of elements are handled");
 }
 
-std::string reduceKindNames() {
+std::string reduceKindNames(bool means) {
   std::string names;
   uint64_t last = getMaxEnumValForReduceKind();
+  static_assert(static_cast<int>(ReduceKind::mean) ==
+                getMaxEnumValForReduceKind());
+  last -= means ? 0 : 1;
   for (uint64_t value = 0; value <= last; ++value) {
     names += value == 0 ? "" : value == last ? " or " : ", ";
     names += stringifyReduceKind(static_cast<ReduceKind>(value));

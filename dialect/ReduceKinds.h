@@ -54,8 +54,9 @@ bool hasPosition(ReduceKind kind);
 /// Whether a reduction of `kind` combines values of `type`.
 bool isReducible(ReduceKind kind, mlir::Type type);
 
-/// The names of all kinds, for diagnostics: `add, mul, ... or argmax`.
-std::string reduceKindNames();
+/// The names of all kinds, for diagnostics: `add, mul, ... or mean`. Without
+/// `means`, those that fused.reduce may have.
+std::string reduceKindNames(bool means = true);
 
 } // namespace heddle::foreach
 

@@ -9,6 +9,7 @@
 #include "dialect/Foreach.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -30,6 +31,20 @@ const ScalarOp *findScalarOp(Operation *op) {
     if (scalar.id == id)
       return &scalar;
   return nullptr;
+}
+
+std::string namesOfScalarOps(StringRef dialect) {
+  SmallVector<StringRef> names;
+  auto add = [&](StringRef name) {
+    if (name.consume_front(dialect) && name.consume_front("."))
+      names.push_back(name);
+  };
+#define HEDDLE_SCALAR_LEAF(OP) add(OP::getOperationName());
+#include "dialect/ScalarOps.def"
+  for (const ScalarOp &scalar : scalarOps())
+    add(scalar.name);
+  llvm::sort(names);
+  return llvm::join(names, ", ");
 }
 
 bool isScalarOp(Operation *op) {

@@ -40,6 +40,10 @@ llvm::ArrayRef<ScalarOp> scalarOps();
 /// The entry of `op`, or null.
 const ScalarOp *findScalarOp(mlir::Operation *op);
 
+/// The names of the operations of `dialect` that the table has, without their
+/// dialect: `absf, absi, ...`; empty for another dialect.
+std::string namesOfScalarOps(llvm::StringRef dialect);
+
 /// Whether `op` is a scalar operation of arith, math or foreach that every
 /// target implements.
 bool isScalarOp(mlir::Operation *op);

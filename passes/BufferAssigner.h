@@ -60,7 +60,6 @@ private:
   void readFirst(mlir::Value result, mlir::Value old);
   struct Segment;
   const Segment &segmentOf(SweepOp sweep, unsigned number);
-  bool visitsRows(SweepOp sweep);
 
   // Requests for buffers, from the results of the program backwards.
   int bufferOf(mlir::Value value) const;
@@ -111,7 +110,6 @@ private:
   llvm::DenseMap<std::pair<mlir::Operation *, unsigned>,
                  std::unique_ptr<Segment>>
       segments;
-  llvm::DenseMap<mlir::Operation *, bool> rows;
 };
 
 } // namespace heddle::fused

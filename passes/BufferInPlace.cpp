@@ -11,7 +11,6 @@
 #include "dialect/Bindings.h"
 #include "dialect/FusedLevels.h"
 #include "passes/BufferAssigner.h"
-#include "passes/Fusion.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -49,13 +48,6 @@ const BufferAssigner::Segment &BufferAssigner::segmentOf(SweepOp sweep,
     segment->usedByElements = backwardSlice(elementResults(sweep, number));
   }
   return *segment;
-}
-
-bool BufferAssigner::visitsRows(SweepOp sweep) {
-  auto [found, isNew] = rows.try_emplace(sweep);
-  if (isNew)
-    found->second = needsRows(sweep);
-  return found->second;
 }
 
 /// Whether `result` of a sweep may overwrite the operand `use` of the sweep:
@@ -110,14 +102,11 @@ bool BufferAssigner::mayOverwrite(OpResult result, OpOperand &use,
   int64_t resultRank = rankOf(result.getType());
   if (resultRank == 0) // Written when the member is complete.
     return !isReadLate(segment, number - firstInput) || no(late);
-  if (resultRank == rank) {
-    // An element that is only mapped is read once, by the thread that writes
-    // the result.
-    if (rank == 2 && visitsRows(sweep) && !shared)
-      return no("rows of the old value are read more than once");
+  // An element is read by the thread that writes the result, also if a row is
+  // traversed several times. The last traversal stores the result.
+  if (resultRank == rank)
     return index == (rank == 2 ? kIJ : kI) ||
            no("the old value is read at another index");
-  }
   unsigned firstResult =
       sweep.getSegmentResults(segment).front().getResultNumber();
   Value value =

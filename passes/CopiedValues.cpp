@@ -26,7 +26,8 @@ SmallVector<CopiedValue> copiesOf(ProgramOp program, const Buffers &buffers) {
     for (auto [init, carried] : llvm::zip(loop.getInits(), loop.getCarried()))
       add(init, carried, nested);
     YieldOp yield = loop.getYield();
-    for (auto [value, carried] : llvm::zip(yield.getValues(), loop.getCarried()))
+    for (auto [value, carried] :
+         llvm::zip(yield.getValues(), loop.getCarried()))
       add(value, carried, /*perIteration=*/true);
     if (Value active = loop.getActive())
       add(yield.getMore(), active, /*perIteration=*/true);

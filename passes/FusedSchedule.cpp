@@ -232,18 +232,37 @@ static ScheduleAttr scheduleFor(SweepOp sweep, std::string &remark) {
 // Precomputed scalars
 //===----------------------------------------------------------------------===//
 
+/// Whether the epilogue of `sweep` computes its result `number` from scalars
+/// alone, so that every member can compute it before the list is complete.
+static bool isOfScalars(SweepOp sweep, unsigned number) {
+  unsigned before = sweep.getNumResults() - sweep.getEpilogueResults().size();
+  if (!sweep.hasEpilogue() || number < before)
+    return false;
+  Value value = sweep.getEpilogueYield().getValues()[number - before];
+  unsigned ofList = sweep.getListResults().size();
+  return llvm::none_of(backwardSlice(value), [&](Value behind) {
+    auto argument = dyn_cast<BlockArgument>(behind);
+    bool isDependent = argument ? argument.getArgNumber() < ofList
+                                : isExpensive(behind.getDefiningOp());
+    return isDependent;
+  });
+}
+
 /// Whether this step can compute the value of `operand` in the next step: the
-/// program does not change `operand`, or a member value of this segment
-/// replaces it.
+/// program does not change `operand`, a member value of this segment replaces
+/// it, or the epilogue replaces it by a value that depends on no reduction.
 static bool isKnownBefore(ProgramOp program, SweepOp sweep, unsigned segment,
                           Value operand) {
   Value next = inNextStep(program, operand);
   if (!next || next == operand)
     return static_cast<bool>(next);
-  return isList(operand.getType()) && rankOf(operand.getType()) == 0 &&
-         next.getDefiningOp() == sweep &&
-         sweep.getSegmentOfResult(cast<OpResult>(next).getResultNumber()) ==
-             segment;
+  if (next.getDefiningOp() != sweep)
+    return false;
+  unsigned number = cast<OpResult>(next).getResultNumber();
+  if (!isList(operand.getType()))
+    return isOfScalars(sweep, number);
+  return rankOf(operand.getType()) == 0 &&
+         sweep.getSegmentOfResult(number) == segment;
 }
 
 namespace {

@@ -91,7 +91,11 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
     else if (isa<foreach::IndexOp>(op))
       loaded += 4 + 2 * segment.vector;
   int64_t words = llvm::divideCeil(halfWords, 2);
-  int64_t ofDoubles = !doubles ? 0 : segment.vector == 2 ? 8 : 24;
+  // With several segments, the descriptor of the tile stays in registers.
+  int64_t ofDoubles = !doubles                      ? 0
+                      : segment.vector > 2          ? 24
+                      : layout.segments.size() == 1 ? 8
+                                                    : 16;
   int64_t ofDivisions = packed && divides(sweep, number) ? 4 : 0;
   if (writes)
     return 12 + words + words * 2 / 3 + loaded + ofDoubles + ofDivisions +

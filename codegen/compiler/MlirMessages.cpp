@@ -174,7 +174,8 @@ std::string translateMessage(StringRef message, StringRef before,
       return llvm::isAlnum(c) || StringRef("%_$.-#").contains(c);
     });
     return ("unknown value '" + name +
-            "': expected an argument, or a result of an earlier operation")
+            "': expected an argument, or a result of an earlier operation; "
+            "a body of foreach.map or foreach.reduce has only its own")
         .str();
   }
   if (message == "invalid SSA name")

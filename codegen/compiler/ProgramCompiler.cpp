@@ -87,8 +87,11 @@ static void nameArguments(ModuleOp module) {
 
 static llvm::Error notOneFunction(size_t count) {
   return makeError(StatusCode::BadInput,
-                   "program: expected a module with one function, found {0}",
-                   count == 0 ? "none" : counted(count, "function"));
+                   "program: expected a module with one function, found {0}{1}",
+                   count == 0 ? "none" : counted(count, "function"),
+                   count > 1 ? "; a function that bodies call is private and "
+                               "has scalars, such as f32, as operands"
+                             : "");
 }
 
 llvm::Expected<func::FuncOp> Compilation::onlyFunction() {

@@ -111,9 +111,15 @@ void RowsTile::findWork() {
   }
   needed = segment.needed(roots, [](Level) { return true; });
 
-  int last = 0;
+  int last = 0, lastOfElements = 0;
   for (mlir::Value value : needed)
     last = std::max(last, segment.phaseOf(value));
+  for (const Running &r : running)
+    if (overElements(r))
+      lastOfElements = std::max(lastOfElements, segment.phaseOf(r.value()));
+  for (const SegmentResult &result : segment.results)
+    if (result.at == Level::element && result.isStored())
+      lastOfElements = std::max(lastOfElements, segment.phaseOf(result.value));
   walks.resize(last + 1);
   for (Running &r : running)
     if (overElements(r))
@@ -122,8 +128,8 @@ void RowsTile::findWork() {
     if (result.at == Level::element && result.isStored()) {
       // A result in place is stored after every traversal that reads the row.
       bool inPlace = slots.operands[result.slot].read;
-      walks[inPlace ? last : segment.phaseOf(result.value)].stores.push_back(
-          &result);
+      walks[inPlace ? lastOfElements : segment.phaseOf(result.value)]
+          .stores.push_back(&result);
     }
   for (Walk &walk : walks) {
     llvm::SmallVector<mlir::Value> inWalk;

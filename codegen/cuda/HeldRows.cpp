@@ -222,8 +222,6 @@ void RowsEmitter::storeHeldColumns() {
 }
 
 LogicalResult RowsEmitter::emitHeldWalk() {
-  phases.clear();
-  lastPhase = 0;
   assignPhases();
   declareScalarInputs([&](Value argument) { return isUsedInWalk(argument); });
   if (failed(declarePrecomputed()) || failed(declareOps([&](Operation *op) {

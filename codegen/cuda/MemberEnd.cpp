@@ -13,6 +13,7 @@
 #include "codegen/cuda/SweepEmitter.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using heddle::fused::Level;
@@ -75,6 +76,46 @@ void SegmentEmitter::storeListStates() {
   }
 }
 
+/// The value in the epilogue that replaces the scalar in `slot`, if it depends
+/// on scalars alone; otherwise null.
+Value SegmentEmitter::replacementOfScalar(int slot) const {
+  auto found = llvm::find(layout.epilogueResults, slot);
+  if (found == layout.epilogueResults.end())
+    return {};
+  fused::SweepOp own = sweep;
+  Value value = own.getEpilogueYield()
+                    .getValues()[found - layout.epilogueResults.begin()];
+  unsigned ofList = own.getListResults().size();
+  bool isKnown = llvm::none_of(fused::backwardSlice(value), [&](Value behind) {
+    auto argument = dyn_cast<BlockArgument>(behind);
+    return argument && argument.getArgNumber() < ofList;
+  });
+  return isKnown ? value : Value();
+}
+
+/// Declares the values of the epilogue from which `value` is computed.
+void SegmentEmitter::declareOfEpilogue(Value value) {
+  llvm::DenseSet<Value> needed = fused::backwardSlice(value);
+  Block &block = *value.getParentBlock();
+  unsigned ofList = sweep.getListResults().size();
+  for (BlockArgument argument : block.getArguments()) {
+    if (!needed.contains(argument) || scope.contains(argument))
+      continue;
+    int slot = layout.epilogueInputs[argument.getArgNumber() - ofList];
+    os << "const " << computedType(argument.getType()) << ' '
+       << scope.declare(argument, "scalar") << " = "
+       << converted("*" + names.scalars[slot], layout.scalars[slot].storage,
+                    argument.getType())
+       << ";\n";
+  }
+  for (Operation &op : block.without_terminator())
+    if (Value result = op.getResult(0); needed.contains(result) &&
+                                        !isa<arith::ConstantOp>(op) &&
+                                        !scope.contains(result))
+      if (auto printed = printOp(&op))
+        declareResult(result, printed->text);
+}
+
 void SegmentEmitter::emitPrecomputeForNextStep() {
   auto yield = sweep.getSegmentYield(segment);
   llvm::DenseMap<int, Value> replacing;
@@ -90,11 +131,17 @@ void SegmentEmitter::emitPrecomputeForNextStep() {
     for (Value input : precompute.getInputs()) {
       // The value that the operand has in the next step.
       int slot = slots.inputs[cast<BlockArgument>(input).getArgNumber()];
-      std::string value = text(input);
-      if (Value next = slot >= 0 ? replacing.lookup(slot) : Value()) {
-        Type storage = slots.operands[slot].storage;
+      std::string value;
+      if (Value next = slot >= 0 ? replacing.lookup(slot)
+                                 : replacementOfScalar(-1 - slot)) {
+        Type storage = slot >= 0 ? slots.operands[slot].storage
+                                 : layout.scalars[-1 - slot].storage;
+        if (slot < 0)
+          declareOfEpilogue(next);
         value = converted(storedExpression(next, storage), storage,
                           input.getType());
+      } else {
+        value = text(input);
       }
       arguments += (arguments.empty() ? "" : ", ") + value;
     }
@@ -114,8 +161,12 @@ void SegmentEmitter::findUsedAtEnd() {
   for (fused::ReduceOp op : reductions)
     if (levels.countedBy(op) <= Level::member)
       open.push_back(op.getValue());
+  // A scalar that the epilogue replaces is read for the value that replaces it.
   for (auto precompute : body.getOps<fused::PrecomputeOp>())
-    llvm::append_range(open, precompute.getInputs());
+    for (Value input : precompute.getInputs())
+      if (int slot = slots.inputs[cast<BlockArgument>(input).getArgNumber()];
+          slot >= 0 || !replacementOfScalar(-1 - slot))
+        open.push_back(input);
   while (!open.empty()) {
     Value value = open.pop_back_val();
     Operation *op = value.getDefiningOp();

@@ -23,6 +23,8 @@ using heddle::fused::Level;
 namespace heddle::cuda {
 
 void RowsEmitter::assignPhases() {
+  phases.clear();
+  lastPhase = lastOfElements = 0;
   for (Operation &op : body.without_terminator()) {
     unsigned phase = 0;
     for (OpOperand &operand : op.getOpOperands())
@@ -37,6 +39,21 @@ void RowsEmitter::assignPhases() {
                       [&](Value result) { return levels.of(result).after; }))
       lastPhase = std::max(lastPhase, phase);
   }
+  for (fused::ReduceOp op : reductions)
+    if (levels.countedBy(op) == Level::element)
+      lastOfElements = std::max(lastOfElements, phases.lookup(op.getValue()));
+  for (auto [result, value] :
+       llvm::enumerate(sweep.getSegmentYield(segment).getValues()))
+    if (isElementResult(result))
+      lastOfElements = std::max(lastOfElements, phases.lookup(value));
+}
+
+/// The phase that stores an element result. A result in place of an operand is
+/// stored after every traversal that reads the operand.
+unsigned RowsEmitter::storingPhase(unsigned result) {
+  Value value = sweep.getSegmentYield(segment).getValues()[result];
+  return slots.operands[slots.results[result]].read ? lastOfElements
+                                                    : phases.lookup(value);
 }
 
 bool RowsEmitter::isElementResult(unsigned result) const {
@@ -194,7 +211,7 @@ RowsEmitter::ElementWork RowsEmitter::workOf(unsigned phase) {
       work.roots.push_back(op.getValue());
     }
   for (auto [result, value] : llvm::enumerate(yield.getValues()))
-    if (isElementResult(result) && phases.lookup(value) == phase) {
+    if (isElementResult(result) && storingPhase(result) == phase) {
       work.written.push_back(result);
       work.roots.push_back(value);
     }
@@ -347,8 +364,6 @@ LogicalResult RowsEmitter::emitColumns() {
 }
 
 LogicalResult RowsEmitter::emitWalk() {
-  phases.clear();
-  lastPhase = 0;
   assignPhases();
   declareScalarInputs([&](Value argument) { return isUsedInWalk(argument); });
   if (failed(declarePrecomputed()) || failed(declareOps([&](Operation *op) {

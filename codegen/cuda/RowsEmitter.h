@@ -87,6 +87,7 @@ private:
   };
   mlir::LogicalResult emitHeldWalk() override;
   ElementWork workOf(unsigned phase);
+  unsigned storingPhase(unsigned result);
   bool isPrintedSlow(mlir::Operation *op) const;
   std::string heldItems() const;
   void beginHeldItems();
@@ -106,6 +107,8 @@ private:
 
   llvm::DenseMap<mlir::Value, unsigned> phases;
   unsigned lastPhase = 0;
+  /// The last phase that traverses the elements.
+  unsigned lastOfElements = 0;
 };
 
 } // namespace heddle::cuda

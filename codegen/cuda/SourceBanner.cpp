@@ -60,7 +60,6 @@ void ProgramEmitter::emitBanner() {
 void ProgramEmitter::emitIncludes() {
   bool reduces = false, loops = false, shares = false, iterations = false;
   bool branchless = false, held = false;
-  int64_t staged = 0;
   program.walk([&](Operation *op) {
     reduces |= isa<fused::ReduceOp, fused::PrecomputeOp>(op);
     loops |= isa<fused::LoopOp>(op);
@@ -71,10 +70,8 @@ void ProgramEmitter::emitIncludes() {
   for (fused::SweepOp sweep : sweeps)
     if (auto layout = SweepLayout::compute(sweep, buffers); succeeded(layout)) {
       shares |= layout->columns > 0;
-      for (const SegmentLayout &segment : layout->segments) {
+      for (const SegmentLayout &segment : layout->segments)
         held |= segment.held > 0;
-        staged = std::max(staged, stagedBytes(segment));
-      }
       if (sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream)
         for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
           branchless |= usesBranchlessMath(sweep, s);
@@ -84,8 +81,6 @@ void ProgramEmitter::emitIncludes() {
             return segment.endsMembers;
           });
     }
-  if (staged)
-    os << "#define HEDDLE_ROW_STAGE_BYTES " << staged << "\n";
   os << "#include \"access.cuh\"\n";
   if (branchless)
     os << "#include \"branchless.cuh\"\n";

@@ -443,10 +443,7 @@ void SegmentEmitter::emitHeldTile() {
   os.indent();
   if (slots.columns)
     os << "if (" << blockOfTile() << " > 0)\n  return;\n";
-  if (stagedBytes(slots) > 0)
-    emitStagedTile();
-  else
-    os << callOf("held") << ";\n";
+  os << callOf("held") << ";\n";
   if (!slots.columns) {
     os.unindent() << "} else {\n  " << callOf("walk") << ";\n}\n";
     return;
@@ -457,44 +454,6 @@ void SegmentEmitter::emitHeldTile() {
        << callOf("end") << ";\n";
   os << "return;\n";
   os.unindent() << "}\n";
-}
-
-/// Prints the processing of a tile whose matrices are in shared memory if rows
-/// are short.
-void SegmentEmitter::emitStagedTile() {
-  auto fields = fieldNames(slots, buffers);
-  auto ofMatrices = [&](auto print) {
-    int64_t at = 0;
-    for (auto [k, slot] : llvm::enumerate(slots.operands))
-      if (slot.index == kIJ) {
-        print(slot, fields[k], fields[k + 1], at);
-        at += stagedBytesOf(storageBytes(slot.storage));
-      }
-  };
-  os << "auto near = tile;\n"
-     << "const heddle::row_stage<" << layout.threads
-     << ", HEDDLE_ROW_STAGE_BYTES> stage(tile.columns, tile.count);\n"
-     << "if (stage.is_used) {\n";
-  ofMatrices([&](const OperandSlot &slot, StringRef field, StringRef stride,
-                 int64_t at) {
-    os << "  stage." << (slot.read ? "load" : "place") << "(near." << field
-       << ", near." << stride << ", " << at << ");\n";
-  });
-  os << "  __syncthreads();\n}\n"
-     << names.functions->call(functionName("held"), {{"tile", "near"}})
-     << ";\n";
-  if (llvm::any_of(slots.operands, [](const OperandSlot &slot) {
-        return slot.index == kIJ && slot.written;
-      })) {
-    os << "if (stage.is_used) {\n  __syncthreads();\n";
-    ofMatrices([&](const OperandSlot &slot, StringRef field, StringRef stride,
-                   int64_t) {
-      if (slot.written)
-        os << "  stage.store(near." << field << ", tile." << field << ", tile."
-           << stride << ");\n";
-    });
-    os << "}\n";
-  }
 }
 
 /// The number of tiles of the member before this one.

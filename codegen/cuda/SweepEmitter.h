@@ -222,6 +222,8 @@ protected:
 private:
   mlir::LogicalResult emitMemberValues();
   void emitPrecomputeForNextStep();
+  mlir::Value replacementOfScalar(int slot) const;
+  void declareOfEpilogue(mlir::Value value);
   void storeListStates();
   void findUsedAtEnd();
   bool isUsedAtEnd(mlir::Value value) const {
@@ -240,7 +242,6 @@ private:
   mlir::LogicalResult emitWalkFunction();
   mlir::LogicalResult emitHeldFunction();
   void emitHeldTile();
-  void emitStagedTile();
   std::string firstTileOffset() const;
   void emitCombineFunction();
   mlir::LogicalResult emitEndFunction();

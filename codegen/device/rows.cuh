@@ -9,20 +9,17 @@
 
 namespace heddle {
 
-// The elements of a row that a thread holds, and the columns of rows that a block
-// copies through shared memory.
-constexpr int held_items = 8, staged_columns = 64;
+// The elements of a row that a thread holds.
+constexpr int held_items = 8;
 // The elements of a whole tile of rows, if the number of columns is rounded up to a power
-// of two: of rows that are copied, and of others.
-constexpr int staged_elements = 2048, held_elements = 4096;
-// The elements of a matrix for which a stage has memory, with those between rows.
-constexpr int staged_positions = staged_elements * 5 / 4;
+// of two.
+constexpr int held_elements = 4096;
 
 // The rows of a tile; rowsOfTile in runtime/binding/Tables.h.
 __device__ __forceinline__ int rows_of_tile(int tile, int held_columns, long long columns) {
   if (columns > held_columns)
     return tile;
-  int rows = columns > staged_columns ? held_elements : staged_elements;
+  int rows = held_elements;
   for (int wide = 1; wide < columns && rows > tile; wide *= 2)
     rows /= 2;
   return rows > tile ? rows : tile;
@@ -113,110 +110,5 @@ store_columns(const typename Kind::state (&mine)[held_items], const row_group<Th
     }
   }
 }
-
-// The short rows of a tile in shared memory. The block copies them as consecutive
-// elements, so that its accesses to memory coalesce for any number of columns.
-template <int Threads, int Bytes> struct row_stage {
-  int columns, count; // elements
-  int pitch;          // elements from one row to the next in shared memory
-  int reciprocal;
-  bool is_used;
-
-  __device__ __forceinline__ row_stage(long long columns, int rows)
-      : columns(static_cast<int>(columns)), is_used(columns > 0 && columns <= staged_columns) {
-    if (!is_used)
-      return;
-    count = rows * this->columns;
-    reciprocal = (one + this->columns - 1) / this->columns;
-    // An odd multiple of the threads of a row, so that rows do not begin in the same banks.
-    // Pairs of columns would not fit.
-    const int lanes = lanes_of_row<Threads>(this->columns);
-    const int least = (this->columns + lanes - 1) / lanes;
-    pitch = this->columns == 2 ? 2 : (least | 1) * lanes;
-    is_used = count <= staged_elements && rows * pitch <= staged_positions;
-  }
-
-  // Makes `matrix` the copy at byte `at` of the shared memory, and `stride` its stride.
-  template <class T> __device__ __forceinline__ void place(T *&matrix, long long &stride, int at) const {
-    matrix = reinterpret_cast<T *>(memory() + at);
-    stride = pitch;
-  }
-
-  // The same, and copies the elements into it.
-  template <class T> __device__ __forceinline__ void load(T *&matrix, long long &stride, int at) const {
-    using element = typename unqualified<T>::type;
-    using vector = pack<element, per_vector<element>>;
-    element *const to = reinterpret_cast<element *>(memory() + at);
-    if (is_vector(matrix, stride)) {
-      constexpr int vectors = (staged_elements / per_vector<element> + Threads - 1) / Threads;
-      vector taken[vectors];
-#pragma unroll
-      for (int v = 0; v < vectors; ++v)
-        if (const int first = first_of<element>(v); first + per_vector<element> <= count)
-          taken[v] = *reinterpret_cast<const vector *>(matrix + first);
-#pragma unroll
-      for (int v = 0; v < vectors; ++v)
-        if (const int first = first_of<element>(v); first + per_vector<element> <= count)
-#pragma unroll
-          for (int k = 0; k < per_vector<element>; ++k)
-            to[position(first + k)] = taken[v].element[k];
-      const int rest = count / per_vector<element> * per_vector<element> + threadIdx.x;
-      if (rest < count)
-        to[position(rest)] = matrix[rest];
-    } else {
-      element taken[staged_elements / Threads];
-#pragma unroll
-      for (int k = 0; k < staged_elements / Threads; ++k)
-        if (const int nth = threadIdx.x + k * Threads; nth < count)
-          taken[k] = matrix[nth + row_of(nth) * (stride - columns)];
-#pragma unroll
-      for (int k = 0; k < staged_elements / Threads; ++k)
-        if (const int nth = threadIdx.x + k * Threads; nth < count)
-          to[position(nth)] = taken[k];
-    }
-    place(matrix, stride, at);
-  }
-
-  // Copies the elements of `from`, in shared memory, to `to`.
-  template <class T> __device__ __forceinline__ void store(const T *from, T *to, long long stride) const {
-    using vector = pack<T, per_vector<T>>;
-    if (is_vector(to, stride)) {
-      for (int first = first_of<T>(0); first + per_vector<T> <= count; first += Threads * per_vector<T>) {
-        vector given;
-#pragma unroll
-        for (int k = 0; k < per_vector<T>; ++k)
-          given.element[k] = from[position(first + k)];
-        *reinterpret_cast<vector *>(to + first) = given;
-      }
-      const int rest = count / per_vector<T> * per_vector<T> + threadIdx.x;
-      if (rest < count)
-        to[rest] = from[position(rest)];
-    } else {
-      for (int nth = threadIdx.x; nth < count; nth += Threads)
-        to[nth + row_of(nth) * (stride - columns)] = from[position(nth)];
-    }
-  }
-
-private:
-  static constexpr int one = 1 << 18;
-  template <class T> struct unqualified { using type = T; };
-  template <class T> struct unqualified<const T> { using type = T; };
-  template <class T> static constexpr int per_vector = 16 / sizeof(T);
-
-  static __device__ __forceinline__ char *memory() {
-    alignas(16) __shared__ char bytes[Bytes];
-    return bytes;
-  }
-  // The first element of vector v of this thread.
-  template <class T> static __device__ __forceinline__ int first_of(int v) {
-    return static_cast<int>(threadIdx.x + v * Threads) * per_vector<T>;
-  }
-  // The quotient is exact, because an element is below 2^18 / columns.
-  __device__ __forceinline__ int row_of(int nth) const { return nth * reciprocal / one; }
-  __device__ __forceinline__ int position(int nth) const { return nth + row_of(nth) * (pitch - columns); }
-  template <class T> __device__ __forceinline__ bool is_vector(const T *matrix, long long stride) const {
-    return stride == columns && are_aligned(matrix);
-  }
-};
 
 } // namespace heddle

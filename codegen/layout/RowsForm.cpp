@@ -47,13 +47,4 @@ int64_t heldColumns(const SegmentLayout &layout) {
   return layout.columns ? kWarpColumns : kBlockColumns;
 }
 
-int64_t stagedBytes(const SegmentLayout &layout) {
-  constexpr int64_t mostBytes = 16; // of the elements at one position
-  int64_t bytes = 0;
-  for (const OperandSlot &slot : layout.operands)
-    if (slot.index == kIJ)
-      bytes += storageBytes(slot.storage);
-  return layout.held && bytes <= mostBytes ? stagedBytesOf(bytes) : 0;
-}
-
 } // namespace heddle

@@ -30,15 +30,6 @@ inline constexpr int64_t kHeldItems = 8;
 inline constexpr int64_t kWarpColumns = 32 * kHeldItems,
                          kBlockColumns = 256 * kHeldItems;
 
-/// Rows of at most runtime::kStagedColumns columns are copied through shared
-/// memory. The bytes that a row tile of the segment takes there: 0 if no row is
-/// held, or if the matrices would take too much.
-int64_t stagedBytes(const SegmentLayout &layout);
-/// The bytes there of one matrix, by the bytes of its elements.
-inline constexpr int64_t stagedBytesOf(int64_t elementBytes) {
-  return runtime::kStagedElements * 5 / 4 * elementBytes;
-}
-
 /// The number of columns in a batch if a thread loads `words` words per column
 /// and at most `most` words in total.
 int columnBatch(size_t words, size_t most = kMostLoadedWords);

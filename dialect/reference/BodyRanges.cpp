@@ -483,7 +483,8 @@ struct RangeOperations {
       Range a = floatAt(body, x.a, k);
       bool isOrdered = a.low <= a.high && !a.isAnything() &&
                        std::signbit(a.low) == std::signbit(a.high);
-      auto [low, high] = std::minmax(bitsOf(a.low, x.to), bitsOf(a.high, x.to));
+      auto [low, high] =
+          std::minmax({bitsOf(a.low, x.to), bitsOf(a.high, x.to)});
       set(body, x.result, k,
           isOrdered ? IntegerRange{low, high} : everyInteger(x.to));
     }

@@ -97,7 +97,7 @@ TileDescriptor readTileDescriptor(const DescriptorLayout &layout,
 int64_t rowsOfTile(int64_t tile, int64_t heldColumns, int64_t columns) {
   if (heldColumns == 0 || columns > heldColumns)
     return tile;
-  int64_t rows = columns > kStagedColumns ? kHeldElements : kStagedElements;
+  int64_t rows = kHeldElements;
   for (int64_t wide = 1; wide < columns && rows > tile; wide *= 2)
     rows /= 2;
   return std::max(rows, tile);

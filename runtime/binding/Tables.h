@@ -126,11 +126,9 @@ void moveOperand(const DescriptorLayout &layout, char *memberDescriptors,
                  char *tileDescriptors, size_t offset, char *address);
 
 /// The elements in a whole tile of held rows, if the number of columns is
-/// rounded up to a power of two: of rows with at most kStagedColumns columns,
-/// which blocks copy through shared memory, and of others. `rows.cuh` and
-/// `descriptors.cu` have these numbers and the next function, too.
-inline constexpr int64_t kStagedColumns = 64, kStagedElements = 2048,
-                         kHeldElements = 4096;
+/// rounded up to a power of two. `rows.cuh` and `descriptors.cu` have this
+/// number and the next function, too.
+inline constexpr int64_t kHeldElements = 4096;
 
 /// The rows of a tile if rows have `columns` columns: `tile`, or more if the
 /// rows are held. The order of reductions depends on this number, so it follows

@@ -1,12 +1,10 @@
 // Rows that threads hold in registers: a group of threads loads a row once, for all
-// phases, and a block copies short rows through shared memory.
+// phases.
 // RUN: split-file %s %t
 // RUN: %heddle emit %t/softmax.mlir | FileCheck %s
 // RUN: %heddle emit %t/softmax.mlir --stage plan | FileCheck %s --check-prefix=PLAN
 // RUN: %heddle explain %t/softmax.mlir | FileCheck %s --check-prefix=EXPLAIN
-// RUN: %heddle emit %t/doubles.mlir | FileCheck %s --check-prefix=DOUBLES
 
-// CHECK:      #define HEDDLE_ROW_STAGE_BYTES 20480
 // CHECK:      #include "rows.cuh"
 // CHECK:      softmax_held(
 // CHECK-NEXT:   const heddle::row_group<256> group(static_cast<int>(tile.columns));
@@ -27,28 +25,11 @@
 // CHECK:      heddle::rows_of_tile(16, 2048, tile.columns)
 // CHECK:      softmax_process(
 // CHECK-NEXT:   if (tile.columns <= 2048) {
-// CHECK-NEXT:     auto near = tile;
-// CHECK-NEXT:     const heddle::row_stage<256, HEDDLE_ROW_STAGE_BYTES> stage(tile.columns, tile.count);
-// CHECK-NEXT:     if (stage.is_used) {
-// CHECK-NEXT:       stage.load(near.x, near.x_stride, 0);
-// CHECK-NEXT:       stage.place(near.y, near.y_stride, 10240);
-// CHECK-NEXT:       __syncthreads();
-// CHECK-NEXT:     }
-// CHECK-NEXT:     softmax_held(params, near);
-// CHECK-NEXT:     if (stage.is_used) {
-// CHECK-NEXT:       __syncthreads();
-// CHECK-NEXT:       stage.store(near.y, tile.y, tile.y_stride);
-// CHECK-NEXT:     }
+// CHECK-NEXT:     softmax_held(params, tile);
 // CHECK-NEXT:   } else {
 // CHECK-NEXT:     softmax_walk(
 // PLAN: "held_columns": 2048
 // EXPLAIN: schedule: rows, 256 threads, tiles of 16 rows, more of up to 2048 columns
-
-// Three matrices of f64 would take too much shared memory.
-// DOUBLES-NOT: HEDDLE_ROW_STAGE_BYTES
-// DOUBLES:     if (tile.columns <= 2048) {
-// DOUBLES-NEXT:  doubles_held(
-// DOUBLES-NEXT: } else {
 
 //--- softmax.mlir
 !mats = !foreach.list<tensor<?x?xf32>>
@@ -73,20 +54,4 @@ func.func @softmax(%x: !mats) -> (!mats, !list) {
     foreach.yield %y : f32
   }
   return %y, %column : !mats, !list
-}
-
-//--- doubles.mlir
-!mats = !foreach.list<tensor<?x?xf64>>
-!list = !foreach.list<tensor<?xf64>>
-
-func.func @doubles(%x: !mats, %z: !mats) -> !mats {
-  %s = foreach.reduce add along j (%x = %x[i, j] : !mats) -> !list {
-    foreach.yield %x : f64
-  }
-  %y = foreach.map (%x = %x[i, j], %z = %z[i, j] : !mats, %s = %s[i] : !list) -> !mats {
-    %d = arith.mulf %x, %s : f64
-    %y = arith.addf %d, %z : f64
-    foreach.yield %y : f64
-  }
-  return %y : !mats
 }

@@ -39,10 +39,8 @@
 // CHECK-NEXT:   if (tile.columns <= 256) {
 // CHECK-NEXT:     if (heddle::block_of_tile(params.table, tile_index) > 0)
 // CHECK-NEXT:       return;
-// CHECK:          stage.load(near.x, near.x_stride, 0);
-// CHECK:          shared_held(params, near, tile_index);
-// CHECK:          stage.store(near.y, tile.y, tile.y_stride);
-// CHECK:          if (heddle::arrives_last(&params.table.tickets[tile.member], tile.tiles))
+// CHECK-NEXT:     shared_held(params, tile, tile_index);
+// CHECK-NEXT:     if (heddle::arrives_last(&params.table.tickets[tile.member], tile.tiles))
 // CHECK-NEXT:       shared_end(params, tile, tile_index);
 // CHECK-NEXT:     return;
 // CHECK:        shared_walk(params, tile, tile_index);

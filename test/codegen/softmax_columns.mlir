@@ -24,10 +24,10 @@
 //             Then the sum.
 // CHECK:          = expf(
 // CHECK:        sum_part = heddle::over_block<heddle::add<float>, 256>(sum_part);
-//             Then the probabilities, and their part of the columns.
+//             Then the probabilities, in place, and their part of the columns.
 // CHECK:          = expf(
 // CHECK:          params.column_of_columns[tile.column_base + column] =
-// CHECK:          tile.p[row * tile.p_stride + column] = p;
+// CHECK:          tile.x[row * tile.x_stride + column] = p;
 //             Tiles are combined in groups, then groups in groups.
 // CHECK:      softmax_columns_combine(
 // CHECK:        for (long long step = 1; step < tile.tiles; step *= heddle::tiles_combined) {

@@ -153,7 +153,7 @@ func.func @element_type(%x: tensor<complex<f32>>) {
 
 func.func @no_scalar_op(%x: tensor<i32>) {
   %r = foreach.map (%a = %x : tensor<i32>) -> tensor<i32> {
-    // expected-error@+1 {{'arith.ceildivsi' op is not a scalar operation, which the body of 'foreach.map' requires}}
+    // expected-error@+1 {{'arith.ceildivsi' op is not a scalar operation, which the body of 'foreach.map' requires; the scalar operations of arith are addf, addi, andi, bitcast, cmpf, cmpi, constant, divf, divsi, divui, extf, extsi, extui, fptosi, fptoui, maximumf, maxnumf, maxsi, maxui, minimumf, minnumf, minsi, minui, mulf, muli, negf, ori, remf, remsi, remui, select, shli, shrsi, shrui, sitofp, subf, subi, truncf, trunci, uitofp, xori}}
     %b = arith.ceildivsi %a, %a : i32
     foreach.yield %b : i32
   }
@@ -175,7 +175,7 @@ func.func @upward(%x: tensor<f64>) {
 
 func.func @nested(%x: tensor<f32>) {
   %r = foreach.map (%a = %x : tensor<f32>) -> tensor<f32> {
-    // expected-error@+1 {{'foreach.map' op is not a scalar operation, which the body of 'foreach.map' requires}}
+    // expected-error@+1 {{'foreach.map' op is not a scalar operation, which the body of 'foreach.map' requires; the scalar operations of foreach are extent, index, iteration, sign}}
     %b = foreach.map () -> tensor<f32> {
       %c = arith.constant 1.0 : f32
       foreach.yield %c : f32

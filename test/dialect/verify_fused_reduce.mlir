@@ -3,7 +3,7 @@
 !list = !foreach.list<tensor<?xf32>>
 fused.program @kind(%x: !list) {
   fused.sweep (%a = %x : !list) {
-    // expected-error@+1 {{expected a kind (add, mul, min, max, any, all, logsumexp, argmax, argmin or mean) and a level (row, column, member, list), found 'sum list'}}
+    // expected-error@+1 {{expected a kind (add, mul, min, max, any, all, logsumexp, argmax or argmin) and a level (row, column, member, list), found 'sum list'}}
     %s = fused.reduce sum list %a : f32
     fused.yield
   }

@@ -55,13 +55,12 @@ fused.program @roles(%x: !list loc("x")) -> !list {
 !vec = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 
-// Row and column results have the extents of the matrix. A sweep by rows reads
-// the matrix more than once, so it overwrites only the vectors.
+// A sweep by rows reads the matrix more than once, and overwrites it in the
+// last traversal of a row.
 // CHECK-LABEL: fused.program @matrix
-// CHECK-SAME:    buffers = [#fused.buffer<"temporary", temporary, !foreach.list<tensor<?x?xf32>>, extents = {{\[\[}}0, 0], [0, 1]], members = 0>]
+// CHECK-SAME:    buffers = []
 // CHECK-SAME:    result_buffers = array<i64: 0, 1, 2>
-// CHECK:         result_buffers [3, 1, 2] (
-// REMARK: remark: a value is copied to the buffer of a value at the end: rows of the old value are read more than once
+// CHECK:         result_buffers [0, 1, 2] (
 fused.program @matrix(%l: !mats {foreach.donate = 0 : i64}, %u: !vec {foreach.donate = 1 : i64}, %v: !vec {foreach.donate = 2 : i64}) -> (!mats, !vec, !vec) {
   %p, %r, %c = fused.sweep (%l = %l[i, j] : !mats, %u = %u[i], %v = %v[j] : !vec) -> (!mats, !vec, !vec) {
     %x = arith.addf %l, %u : f32

@@ -87,11 +87,11 @@ func.func @loop(%x0: !list {foreach.donate = 0 : i64}, %tol: !num, %limit: tenso
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f32>
 
-// The old value of a list is read after the new one is complete, so an iteration
-// ends with a copy.
+// The old value of a list is read after a sweep has read the new one, so an
+// iteration ends with a copy.
 // CHECK-LABEL: fused.program @copies
 // CHECK:         fused.loop name "copies_loop" result_buffers
-// REMARK-COUNT-1: remark: a sweep ends its members in the last blocks of their tiles: it is in a loop
+// REMARK-COUNT-2: remark: a sweep ends its members in the last blocks of their tiles: it is in a loop
 // REMARK:      remark: 'copies_loop' has no cooperative form: an iteration ends with copies
 func.func @copies(%x0: !list, %y0: !list, %tol: !num, %limit: tensor<i32>) -> (!list, !list, tensor<i32>) {
   %x, %y, %iterations = foreach.while (%x = %x0, %y = %y0 : !list) upto %limit -> (!list, !list, tensor<i32>) {
@@ -102,7 +102,11 @@ func.func @copies(%x0: !list, %y0: !list, %tol: !num, %limit: tensor<i32>) -> (!
     %s = foreach.reduce max along list (%x = %x1 : !list) -> !num {
       foreach.yield %x : f32
     }
-    %y1 = foreach.map (%x = %x, %y = %y : !list, %s = %s : !num) -> !list {
+    %u = foreach.reduce max along list (%x = %x1 : !list, %s = %s : !num) -> !num {
+      %a = arith.subf %x, %s : f32
+      foreach.yield %a : f32
+    }
+    %y1 = foreach.map (%x = %x, %y = %y : !list, %s = %u : !num) -> !list {
       %a = arith.mulf %x, %s : f32
       %b = arith.addf %a, %y : f32
       foreach.yield %b : f32

@@ -296,3 +296,34 @@ fused.program @extents(%x: !mats, %y: !mats) -> (!mats, !mats) {
   }
   fused.yield %a, %b : !mats, !mats
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+
+// The epilogue replaces %t by a value that depends on scalars alone, so its
+// power is known in the previous step; %s depends on a reduction.
+// CHECK-LABEL: fused.program @counters
+// CHECK:         fused.precompute (%{{.*}} = %t, %{{.*}} = %b : f32, f64) -> f64
+// CHECK:         %[[M:.*]] = arith.fptosi %s : f32 to i32
+// CHECK:         math.fpowi %b, %[[M]] : f64, i32
+fused.program @counters(%x: !list {foreach.donate = 0 : i64}, %t: tensor<f32> {foreach.donate = 1 : i64},
+                        %s: tensor<f32> {foreach.donate = 2 : i64}, %b: tensor<f64>) -> (!list, tensor<f32>, tensor<f32>) {
+  %y, %most, %t2, %s2 = fused.sweep (%x = %x : !list, %t = %t, %s = %s : tensor<f32>, %b = %b : tensor<f64>) -> (!list, tensor<f32>) {
+    %n = arith.fptosi %t : f32 to i32
+    %p = math.fpowi %b, %n : f64, i32
+    %m = arith.fptosi %s : f32 to i32
+    %q = math.fpowi %b, %m : f64, i32
+    %r = arith.addf %p, %q : f64
+    %f = arith.truncf %r : f64 to f32
+    %y = arith.mulf %x, %f : f32
+    %most = fused.reduce max list %x : f32
+    fused.yield %y, %most : f32, f32
+  } epilogue [%most : f32] (%t = %t, %s = %s : tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+    %one = arith.constant 1.0 : f32
+    %t1 = arith.addf %t, %one : f32
+    %s1 = arith.addf %s, %most : f32
+    fused.yield %t1, %s1 : f32, f32
+  }
+  fused.yield %y, %t2, %s2 : !list, tensor<f32>, tensor<f32>
+}

@@ -61,7 +61,7 @@ int64_t lanesOf(int64_t columns) {
 int64_t tileOf(int64_t columns) {
   if (columns > 2048)
     return 4;
-  int64_t rows = columns > 64 ? 4096 : 2048;
+  int64_t rows = 4096;
   for (int64_t wide = 1; wide < columns; wide *= 2)
     rows /= 2;
   return std::max<int64_t>(rows, 4);

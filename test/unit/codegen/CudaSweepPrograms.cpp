@@ -172,6 +172,43 @@ func.func @functions(%x: !list {foreach.donate = 0 : i64}, %lr: !num {foreach.de
   return %y, %scaled : !list, !num
 })mlir");
 
+  // One step counter for all tensors: its powers are computed in the previous
+  // step. A second one follows from a reduction, so its powers are not.
+  programs.add("OneStepCounter", R"mlir(
+func.func @one_counter(%p: !list {foreach.donate = 0 : i64}, %g: !list, %t: tensor<f32> {foreach.donate = 1 : i64},
+    %s: tensor<f32> {foreach.donate = 2 : i64}, %b: !num {foreach.default = 0.9 : f64}) -> (!list, tensor<f32>, tensor<f32>) {
+  %t1 = foreach.map (%t = %t : tensor<f32>) -> tensor<f32> {
+    %one = arith.constant 1.0 : f32
+    %t1 = arith.addf %t, %one : f32
+    foreach.yield %t1 : f32
+  }
+  %most = foreach.reduce max along list (%g = %g : !list) -> tensor<f32> {
+    foreach.yield %g : f32
+  }
+  %s1 = foreach.map (%s = %s, %m = %most : tensor<f32>) -> tensor<f32> {
+    %one = arith.constant 1.0 : f32
+    %zero = arith.constant 0.0 : f32
+    %isUp = arith.cmpf ogt, %m, %zero : f32
+    %up = arith.addf %s, %one : f32
+    %s1 = arith.select %isUp, %up, %s : f32
+    foreach.yield %s1 : f32
+  }
+  %p1 = foreach.map (%p = %p, %g = %g : !list, %t1 = %t1, %s = %s : tensor<f32>, %b = %b : !num) -> !list {
+    %one = arith.constant 1.0 : f64
+    %n = arith.fptosi %t1 : f32 to i32
+    %bn = math.fpowi %b, %n : f64, i32
+    %m = arith.fptosi %s : f32 to i32
+    %bm = math.fpowi %b, %m : f64, i32
+    %c = arith.subf %one, %bn : f64
+    %d = arith.addf %c, %bm : f64
+    %df = arith.truncf %d : f64 to f32
+    %q = arith.divf %g, %df : f32
+    %p1 = arith.subf %p, %q : f32
+    foreach.yield %p1 : f32
+  }
+  return %p1, %t1, %s1 : !list, tensor<f32>, tensor<f32>
+})mlir");
+
   // Members are counted beside a map of elements.
   programs.add("CountMembers", R"mlir(
 func.func @count_members(%x: !list {foreach.donate = 0 : i64}, %m: !each) -> (!list, !single) {
@@ -308,6 +345,47 @@ func.func @balance(%x: !mats, %row: !list, %col: !list, %t: !each) -> (!mats, !l
   programs.last().keepsOrder = false;
 
   // Blocks share rows that are only mapped; one block reduces.
+  // Both matrices change places. The first traversal could store one of them.
+  programs.add("RowsInPlace", R"mlir(
+func.func @in_place(%x: !mats {foreach.donate = 1 : i64}, %y: !mats {foreach.donate = 0 : i64}, %row: !list {foreach.donate = 2 : i64}) -> (!mats, !mats, !list) {
+  %r = foreach.reduce add along j (%x = %x[i, j] : !mats) -> !list {
+    %s = arith.mulf %x, %x : f32
+    foreach.yield %s : f32
+  }
+  %q = foreach.reduce max along j (%y = %y[i, j] : !mats, %r = %r[i] : !list) -> !list {
+    %s = arith.subf %y, %r : f32
+    foreach.yield %s : f32
+  }
+  %x1 = foreach.map (%x = %x, %y = %y : !mats) -> !mats {
+    %s = arith.subf %x, %y : f32
+    foreach.yield %s : f32
+  }
+  %y1 = foreach.map (%x = %x1[i, j], %y = %y[i, j] : !mats, %q = %q[i], %own = %row[i] : !list) -> !mats {
+    %s = arith.mulf %x, %q : f32
+    %t = arith.addf %s, %own : f32
+    %u = arith.subf %y, %t : f32
+    foreach.yield %u : f32
+  }
+  return %x1, %y1, %q : !mats, !mats, !list
+})mlir");
+
+  // The last traversal is one for a row value, and visits no elements.
+  programs.add("RowsAndColumnsInPlace", R"mlir(
+func.func @in_place(%x: !mats {foreach.donate = 0 : i64}, %row: !list {foreach.donate = 1 : i64}, %col: !list {foreach.donate = 2 : i64}) -> (!mats, !list, !list) {
+  %x1 = foreach.map (%x = %x[i, j] : !mats, %v = %row[i], %c = %col[j] : !list) -> !mats {
+    %a = arith.mulf %x, %v : f32
+    %b = arith.addf %a, %c : f32
+    foreach.yield %b : f32
+  }
+  %r = foreach.reduce add along j (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  %s = foreach.reduce add along i (%x = %x1[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  return %x1, %r, %s : !mats, !list, !list
+})mlir");
+
   programs.add("SharedRows", R"mlir(
 func.func @shared(%x: !mats {foreach.donate = 0 : i64}, %row: !list, %col: !list, %t: !each) -> (!mats, !each, !each) {
   %y = foreach.map (%x = %x[i, j] : !mats, %r = %row[i], %c = %col[j] : !list, %t = %t : !each) -> !mats {

@@ -189,14 +189,14 @@ TEST(Tables, ExpandsRowsOfMatrices) {
   EXPECT_EQ(last.columnBase, 106);
 }
 
-// A tile has more rows if they are held: 2048 or 4096 elements if the columns
-// are rounded up to a power of two.
+// A tile has more rows if they are held: 4096 elements if the columns are rounded
+// up to a power of two.
 TEST(Tables, RowsOfTileFollowFromColumns) {
-  for (auto [columns, rows] : {std::pair<int64_t, int64_t>(0, 2048),
-                               {1, 2048},
-                               {2, 1024},
-                               {3, 512},
-                               {64, 32},
+  for (auto [columns, rows] : {std::pair<int64_t, int64_t>(0, 4096),
+                               {1, 4096},
+                               {2, 2048},
+                               {3, 1024},
+                               {64, 64},
                                {65, 32},
                                {256, 16},
                                {257, 16},
