@@ -19,79 +19,63 @@ func.func @adafactor(
     %lr: !num {foreach.default = 1.0e-2 : f64},
     %beta: !num {foreach.default = 0.9 : f64},
     %eps: !num {foreach.default = 1.0e-30 : f64}) -> (!mats, !vecs, !vecs) {
-  %rows = foreach.reduce add along member (%r = %row : !vecs) -> !each {
-    %one = arith.constant 1.0 : !real
-    foreach.yield %one : !real
-  }
-  %columns = foreach.reduce add along member (%c = %column : !vecs) -> !each {
-    %one = arith.constant 1.0 : !real
-    foreach.yield %one : !real
-  }
-  %row_sum = foreach.reduce add along j (%g = %grad[i, j] as !real : !mats, %eps = %eps as !real : !num) -> !vecs {
+  %row_mean = foreach.reduce mean along j (%g = %grad[i, j] as !real : !mats, %eps = %eps as !real : !num) -> !vecs {
     // g2 = g * g + eps
     %g2_1 = arith.mulf %g, %g : !real
     %g2 = arith.addf %g2_1, %eps : !real
     foreach.yield %g2 : !real
   }
-  %column_sum = foreach.reduce add along i (%g = %grad[i, j] as !real : !mats, %eps = %eps as !real : !num) -> !vecs {
+  %column_mean = foreach.reduce mean along i (%g = %grad[i, j] as !real : !mats, %eps = %eps as !real : !num) -> !vecs {
     // g2 = g * g + eps
     %g2_1 = arith.mulf %g, %g : !real
     %g2 = arith.addf %g2_1, %eps : !real
     foreach.yield %g2 : !real
   }
-  %row1 = foreach.map (%r = %row, %s = %row_sum : !vecs, %n = %columns : !each, %b = %beta as !real : !num) -> !vecs {
-    // r1 = b * r + (1 - b) * s / n
+  %row1 = foreach.map (%r = %row, %s = %row_mean : !vecs, %b = %beta as !real : !num) -> !vecs {
+    // r1 = b * r + (1 - b) * s
     %r1_1 = arith.mulf %b, %r : !real
     %one = arith.constant 1.0 : !real
     %r1_2 = arith.subf %one, %b : !real
     %r1_3 = arith.mulf %r1_2, %s : !real
-    %r1_4 = arith.divf %r1_3, %n : !real
-    %r1 = arith.addf %r1_1, %r1_4 : !real
+    %r1 = arith.addf %r1_1, %r1_3 : !real
     foreach.yield %r1 : !real
   }
-  %column1 = foreach.map (
-      %c = %column, %s = %column_sum : !vecs, %n = %rows : !each, %b = %beta as !real : !num) -> !vecs {
-    // c1 = b * c + (1 - b) * s / n
+  %column1 = foreach.map (%c = %column, %s = %column_mean : !vecs, %b = %beta as !real : !num) -> !vecs {
+    // c1 = b * c + (1 - b) * s
     %c1_1 = arith.mulf %b, %c : !real
     %one = arith.constant 1.0 : !real
     %c1_2 = arith.subf %one, %b : !real
     %c1_3 = arith.mulf %c1_2, %s : !real
-    %c1_4 = arith.divf %c1_3, %n : !real
-    %c1 = arith.addf %c1_1, %c1_4 : !real
+    %c1 = arith.addf %c1_1, %c1_3 : !real
     foreach.yield %c1 : !real
   }
-  %total = foreach.reduce add along member (%r = %row1 : !vecs) -> !each {
+  %mean = foreach.reduce mean along member (%r = %row1 : !vecs) -> !each {
     foreach.yield %r : !real
   }
-  %u2 = foreach.reduce add along member (
-      %g = %grad[i, j] as !real : !mats, %r = %row1[i], %c = %column1[j] : !vecs, %total = %total, %n = %rows : !each)
-      -> !each {
-    // u2 = g * g / (r * c / (total / n))
+  %u2 = foreach.reduce mean along member (
+      %g = %grad[i, j] as !real : !mats, %r = %row1[i], %c = %column1[j] : !vecs, %mean = %mean : !each) -> !each {
+    // u2 = g * g / (r * c / mean)
     %u2_1 = arith.mulf %g, %g : !real
     %u2_2 = arith.mulf %r, %c : !real
-    %u2_3 = arith.divf %total, %n : !real
-    %u2_4 = arith.divf %u2_2, %u2_3 : !real
-    %u2 = arith.divf %u2_1, %u2_4 : !real
+    %u2_3 = arith.divf %u2_2, %mean : !real
+    %u2 = arith.divf %u2_1, %u2_3 : !real
     foreach.yield %u2 : !real
   }
   %param1 = foreach.map (
       %p = %param[i, j] as !real, %g = %grad[i, j] as !real : !mats, %r = %row1[i], %c = %column1[j] : !vecs,
-      %total = %total, %u2 = %u2, %n = %rows, %m = %columns : !each, %lr = %lr as !real : !num) -> !mats {
-    // u = g / sqrt(r * c / (total / n))
+      %mean = %mean, %u2 = %u2 : !each, %lr = %lr as !real : !num) -> !mats {
+    // u = g / sqrt(r * c / mean)
     %u_1 = arith.mulf %r, %c : !real
-    %u_2 = arith.divf %total, %n : !real
-    %u_3 = arith.divf %u_1, %u_2 : !real
-    %u_4 = math.sqrt %u_3 : !real
-    %u = arith.divf %g, %u_4 : !real
-    // p1 = p - lr * u / max(sqrt(u2 / (n * m)), 1)
+    %u_2 = arith.divf %u_1, %mean : !real
+    %u_3 = math.sqrt %u_2 : !real
+    %u = arith.divf %g, %u_3 : !real
+    // p1 = p - lr * u / max(sqrt(u2), 1)
     %p1_1 = arith.mulf %lr, %u : !real
-    %p1_2 = arith.mulf %n, %m : !real
-    %p1_3 = arith.divf %u2, %p1_2 : !real
-    %p1_4 = math.sqrt %p1_3 : !real
+    %p1_2 = math.sqrt %u2 : !real
     %one = arith.constant 1.0 : !real
-    %p1_5 = arith.maximumf %p1_4, %one : !real
-    %p1_6 = arith.divf %p1_1, %p1_5 : !real
-    %p1 = arith.subf %p, %p1_6 : !real
+    %p1_3 = arith.maximumf %p1_2, %one : !real
+    %p1_4 = arith.divf %p1_1, %p1_3 : !real
+    %p1 = arith.subf %p, %p1_4 : !real
     foreach.yield %p1 : !real
   }
   return %param1, %row1, %column1 : !mats, !vecs, !vecs

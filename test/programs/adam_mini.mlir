@@ -31,22 +31,17 @@ func.func @adam_mini(
     %c2 = arith.subf %one, %c2_1 : f64
     foreach.yield %t1, %c1, %c2 : f64, f64, f64
   }
-  %sum = foreach.reduce add along j (%g = %grad[i, j] as !real : !mats) -> !vecs {
+  %mean_square = foreach.reduce mean along j (%g = %grad[i, j] as !real : !mats) -> !vecs {
     %g2 = arith.mulf %g, %g : !real
     foreach.yield %g2 : !real
   }
-  %count = foreach.reduce add along j (%g = %grad[i, j] as !real : !mats) -> !vecs {
-    %one = arith.constant 1.0 : !real
-    foreach.yield %one : !real
-  }
-  %v = foreach.map (%v = %square, %s = %sum, %n = %count : !vecs, %b2 = %beta2 as !real : !num) -> !vecs {
-    // v1 = b2 * v + (1 - b2) * s / n
+  %v = foreach.map (%v = %square, %s = %mean_square : !vecs, %b2 = %beta2 as !real : !num) -> !vecs {
+    // v1 = b2 * v + (1 - b2) * s
     %v1_1 = arith.mulf %b2, %v : !real
     %one = arith.constant 1.0 : !real
     %v1_2 = arith.subf %one, %b2 : !real
     %v1_3 = arith.mulf %v1_2, %s : !real
-    %v1_4 = arith.divf %v1_3, %n : !real
-    %v1 = arith.addf %v1_1, %v1_4 : !real
+    %v1 = arith.addf %v1_1, %v1_3 : !real
     foreach.yield %v1 : !real
   }
   %p, %m = foreach.map (

@@ -16,7 +16,7 @@ func.func @cautious_lion(
     %lr: !num {foreach.default = 1.0e-3 : f64},
     %beta1: !num {foreach.default = 0.9 : f64},
     %beta2: !num {foreach.default = 0.99 : f64}) -> (!vecs, !vecs) {
-  %agreeing = foreach.reduce add along member (
+  %share = foreach.reduce mean along member (
       %g = %grad as !real, %m = %mean as !real : !vecs, %b1 = %beta1 as !real : !num) -> !each {
     // u = sign(b1 * m + (1 - b1) * g)
     %u_1 = arith.mulf %b1, %m : !real
@@ -32,14 +32,9 @@ func.func @cautious_lion(
     %mask = arith.select %agrees, %one, %zero : !real
     foreach.yield %mask : !real
   }
-  %count = foreach.reduce add along member (%g = %grad as !real : !vecs) -> !each {
-    %one = arith.constant 1.0 : !real
-    foreach.yield %one : !real
-  }
   %p, %m = foreach.map (
-      %p = %param as !real, %g = %grad as !real, %m = %mean as !real : !vecs, %agreeing = %agreeing,
-      %count = %count : !each, %lr = %lr as !real, %b1 = %beta1 as !real, %b2 = %beta2 as !real : !num)
-      -> (!vecs, !vecs) {
+      %p = %param as !real, %g = %grad as !real, %m = %mean as !real : !vecs, %mean = %share : !each,
+      %lr = %lr as !real, %b1 = %beta1 as !real, %b2 = %beta2 as !real : !num) -> (!vecs, !vecs) {
     // u = sign(b1 * m + (1 - b1) * g)
     %u_1 = arith.mulf %b1, %m : !real
     %one = arith.constant 1.0 : !real
@@ -51,10 +46,8 @@ func.func @cautious_lion(
     %agrees_1 = arith.mulf %u, %g : !real
     %zero = arith.constant 0.0 : !real
     %agrees = arith.cmpf ogt, %agrees_1, %zero : !real
-    // share = max(agreeing / count, 1e-3)
-    %share_1 = arith.divf %agreeing, %count : !real
     %c0_001 = arith.constant 0.001 : !real
-    %share = arith.maximumf %share_1, %c0_001 : !real
+    %share = arith.maximumf %mean, %c0_001 : !real
     // p1 = p - select(agrees, lr * u / share, 0.0)
     %p1_1 = arith.mulf %lr, %u : !real
     %p1_2 = arith.divf %p1_1, %share : !real

@@ -32,16 +32,8 @@ func.func @cosine_similarity(
     %cosine = arith.divf %xy, %cosine_4 : !real
     foreach.yield %cosine : !real
   }
-  %sum = foreach.reduce add along member (%c = %cosine : !vecs) -> !each {
+  %mean = foreach.reduce mean along member (%c = %cosine : !vecs) -> !each {
     foreach.yield %c : !real
-  }
-  %rows = foreach.reduce add along member (%c = %cosine : !vecs) -> !each {
-    %one = arith.constant 1.0 : !real
-    foreach.yield %one : !real
-  }
-  %mean = foreach.map (%sum = %sum, %n = %rows : !each) -> !each {
-    %mean = arith.divf %sum, %n : !real
-    foreach.yield %mean : !real
   }
   return %cosine, %mean : !vecs, !each
 }

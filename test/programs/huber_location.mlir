@@ -16,16 +16,8 @@ func.func @huber_location(
     %k: !num {foreach.default = 0.8 : f64},
     %tol: !num {foreach.default = 1.0e-5 : f64},
     %limit: tensor<i32> {foreach.default = 50 : i32}) -> (!each, !counts) {
-  %sum = foreach.reduce add along member (%x = %x as !real : !vecs) -> !each {
+  %mean = foreach.reduce mean along member (%x = %x as !real : !vecs) -> !each {
     foreach.yield %x : !real
-  }
-  %count = foreach.reduce add along member (%x = %x as !real : !vecs) -> !each {
-    %one = arith.constant 1.0 : !real
-    foreach.yield %one : !real
-  }
-  %mean = foreach.map (%sum = %sum, %n = %count : !each) -> !each {
-    %mean = arith.divf %sum, %n : !real
-    foreach.yield %mean : !real
   }
   %m, %iterations = foreach.while (%m = %mean : !each) upto %limit -> (!each, !counts) {
     %weights = foreach.reduce add along member (

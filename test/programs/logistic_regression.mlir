@@ -29,11 +29,7 @@ func.func @logistic_regression(
     %r = arith.subf %r_4, %y : !real
     foreach.yield %r : !real
   }
-  %rows = foreach.reduce add along member (%z = %z : !vecs) -> !each {
-    %one = arith.constant 1.0 : !real
-    foreach.yield %one : !real
-  }
-  %losses = foreach.reduce add along member (%z = %z, %y = %label : !vecs) -> !each {
+  %loss = foreach.reduce mean along member (%z = %z, %y = %label : !vecs) -> !each {
     // loss = max(z, 0.0) - z * y + log1p(exp(-abs(z)))
     %zero = arith.constant 0.0 : !real
     %loss_1 = arith.maximumf %z, %zero : !real
@@ -46,24 +42,18 @@ func.func @logistic_regression(
     %loss = arith.addf %loss_3, %loss_7 : !real
     foreach.yield %loss : !real
   }
-  %gradient = foreach.reduce add along i (%x = %X[i, j] as !real : !mats, %r = %residual[i] : !vecs) -> !vecs {
+  %gradient = foreach.reduce mean along i (%x = %X[i, j] as !real : !mats, %r = %residual[i] : !vecs) -> !vecs {
     %xr = arith.mulf %x, %r : !real
     foreach.yield %xr : !real
   }
   %w = foreach.map (
-      %w = %column_weight, %g = %gradient : !vecs, %n = %rows : !each, %lr = %lr as !real, %l2 = %l2 as !real : !num)
-      -> !vecs {
-    // w1 = w - lr * (g / n + l2 * w)
-    %w1_1 = arith.divf %g, %n : !real
-    %w1_2 = arith.mulf %l2, %w : !real
-    %w1_3 = arith.addf %w1_1, %w1_2 : !real
-    %w1_4 = arith.mulf %lr, %w1_3 : !real
-    %w1 = arith.subf %w, %w1_4 : !real
+      %w = %column_weight, %g = %gradient : !vecs, %lr = %lr as !real, %l2 = %l2 as !real : !num) -> !vecs {
+    // w1 = w - lr * (g + l2 * w)
+    %w1_1 = arith.mulf %l2, %w : !real
+    %w1_2 = arith.addf %g, %w1_1 : !real
+    %w1_3 = arith.mulf %lr, %w1_2 : !real
+    %w1 = arith.subf %w, %w1_3 : !real
     foreach.yield %w1 : !real
-  }
-  %loss = foreach.map (%sum = %losses, %n = %rows : !each) -> !each {
-    %loss = arith.divf %sum, %n : !real
-    foreach.yield %loss : !real
   }
   return %w, %loss : !vecs, !each
 }

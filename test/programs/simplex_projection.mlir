@@ -42,11 +42,7 @@ func.func @simplex_projection(
       %high1 = arith.select %above, %high, %middle : !real
       foreach.yield %low1, %high1 : !real, !real
     }
-    %more = foreach.map () -> tensor<i1> {
-      %true = arith.constant true
-      foreach.yield %true : i1
-    }
-    foreach.yield %low1, %high1 while %more : !each, !each while tensor<i1>
+    foreach.yield %low1, %high1 : !each, !each
   }
   %y = foreach.map (%x = %x as !real : !vecs, %low = %low, %high = %high : !each) -> !vecs {
     // y = max(x - 0.5 * (low + high), 0.0)
