@@ -141,11 +141,18 @@ void ProgramEmitter::emitMemberFunction(const SweepLayout &layout,
                 {{"const " + names.paramsType() + " &", "params"}});
 }
 
+/// Without a bound, the compiler keeps the loads of many reductions in flight
+/// together, and spills.
+static constexpr int kBlocksOfEnds = 4;
+
 void ProgramEmitter::emitEndsEntry(const SweepLayout &layout,
                                    const SweepNames &names,
                                    const EndsEntry &entry) {
-  emitEntry(names, std::to_string(layout.threads), entry.name, entry.byValue,
-            functions.call(names.sweep + "_member"));
+  emitEntry(
+      names,
+      llvm::formatv("{0}, HEDDLE_BLOCKS({1})", layout.threads, kBlocksOfEnds)
+          .str(),
+      entry.name, entry.byValue, functions.call(names.sweep + "_member"));
 }
 
 } // namespace heddle::cuda

@@ -393,7 +393,8 @@ def test_state_of_another_shape(device):
     optimizer.state[params[3]]["exp_avg"] = torch.zeros(7, device=device)
     assert_refused(params, optimizer, r"state 'exp_avg' of parameter 'layer3.weight': expected a tensor of shape")
     optimizer.state[params[3]]["exp_avg"] = None
-    optimizer.step()
+    with pytest.raises(heddle.BadInput, match="state 'exp_avg' of parameter 'layer3.weight': .*, found none beside"):
+        optimizer.step()
 
 
 @DEVICES

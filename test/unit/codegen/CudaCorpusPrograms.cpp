@@ -34,10 +34,12 @@ static bool keepsOrder(llvm::StringRef text) {
 
 void addCorpus(WrittenPrograms &programs) {
   for (const char *name : kNames) {
-    std::string path = std::string(HEDDLE_TEST_SOURCE "/test/cli/Inputs/bytes/") +
-                       name + ".mlir";
+    std::string path =
+        std::string(HEDDLE_TEST_SOURCE "/test/cli/Inputs/bytes/") + name +
+        ".mlir";
     auto buffer = llvm::MemoryBuffer::getFile(path);
-    std::string text = buffer ? (*buffer)->getBuffer().str() : "missing " + path;
+    std::string text =
+        buffer ? (*buffer)->getBuffer().str() : "missing " + path;
     programs.programs.push_back({name, text, isExact(text), keepsOrder(text)});
   }
 }

@@ -189,8 +189,8 @@ TEST(Tables, ExpandsRowsOfMatrices) {
   EXPECT_EQ(last.columnBase, 106);
 }
 
-// A tile has more rows if they are held: 4096 elements if the columns are rounded
-// up to a power of two.
+// A tile has more rows if they are held: 4096 elements if the columns are
+// rounded up to a power of two.
 TEST(Tables, RowsOfTileFollowFromColumns) {
   for (auto [columns, rows] : {std::pair<int64_t, int64_t>(0, 4096),
                                {1, 4096},
