@@ -141,8 +141,8 @@ void ProgramEmitter::emitMemberFunction(const SweepLayout &layout,
                 {{"const " + names.paramsType() + " &", "params"}});
 }
 
-/// Without a bound, the compiler keeps the loads of many reductions in flight
-/// together, and spills.
+/// Without a bound, the compiler spills registers if a member has many
+/// reductions (ReduceMember in CudaNvrtcTest).
 static constexpr int kBlocksOfEnds = 4;
 
 void ProgramEmitter::emitEndsEntry(const SweepLayout &layout,
