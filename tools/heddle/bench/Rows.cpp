@@ -171,7 +171,7 @@ static Error measure(Device &device, Generated &generated,
     }
   }
   auto keepBetter = [&](double &best, function_ref<Error()> replay) -> Error {
-    auto seconds = device.timeAdaptively(replay);
+    auto seconds = device.time(replay);
     if (!seconds)
       return seconds.takeError();
     best = best == 0 ? *seconds : std::min(best, *seconds);
