@@ -94,6 +94,10 @@ class Spec:
     #: Hyperparameters of the program that are parts of an entry: {"beta1": ("betas", 0)}. The others have the name of
     #: their entry.
     parts: Mapping[str, tuple[str, int]] = dataclasses.field(default_factory=dict)
+    #: {"step_size": "lr"}: the value of the entry, in the group of a parameter, is the initial value of the state.
+    initial: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: Entries that do nothing else: they are no arguments of the program.
+    only_initial: Sequence[str] = ()
     #: State that torch's optimizer does not have: its value is 0 in the first step of a parameter, and at least 1 later.
     hidden: Sequence[str] = ()
     #: Entries that only torch's optimizer reads. They are kept, for state that moves between the two.
@@ -104,6 +108,8 @@ class Spec:
     check: Callable[[Mapping[str, Any]], str | None] | None = None
     #: The lists of state in the order in which the function of `optim.functional` takes them; None: there is none.
     functional: Sequence[str] | None = None
+    #: The arguments that the function takes by position after the lists, in the order of torch's.
+    positional: Sequence[str] = ()
     #: {"max_exp_avg_sq": "amsgrad"}: the function takes an empty list of the first if the second is false or 0.
     unneeded: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: The docstring of the class.

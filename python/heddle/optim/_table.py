@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from .._values import real, short
 from ..errors import BadInput
 from ._spec import Spec
 
@@ -20,14 +21,13 @@ if TYPE_CHECKING:
 
 
 def standard(
-    name: str, rename: Mapping[str, str] | None = None, numbers: Sequence[str] = ()
+    name: str, rename: Mapping[str, str] | None = None
 ) -> Callable[[Sequence[Family], bool, Mapping[str, Any]], str]:
     """The function `program` of a standard program.
 
     Args:
         name: the name of the program.
         rename: options of the program whose entry in the parameter groups has another name.
-        numbers: options whose value is part of the program, such as an initial value of state.
     """
 
     def program(families: Sequence[Family], groups: bool, options: Mapping[str, Any]) -> str:
@@ -40,9 +40,6 @@ def standard(
         settings = {"dtype": "/".join(family.param for family in families), "state": states.pop()}
         settings["groups"] = str(groups).lower()
         for option, value in options.items():
-            if option in numbers:
-                settings[option] = repr(float(value))
-                continue
             # A hyperparameter only has to be other than 0 here: its value is an argument of the program. The value is
             # one that every check of the library accepts.
             is_number = option not in FLAGS
@@ -57,10 +54,11 @@ def standard(
 #: Options that are true or false; the others are hyperparameters that may be left out.
 FLAGS = ("amsgrad", "maximize", "nesterov", "decoupled_weight_decay", "centered")
 
+_BETAS = {"beta1": ("betas", 0), "beta2": ("betas", 1)}
 _ADAM: dict[str, Any] = {
     "options": ("amsgrad", "maximize", "decoupled_weight_decay"),
     "optional": ("weight_decay",),
-    "parts": {"beta1": ("betas", 0), "beta2": ("betas", 1)},
+    "parts": _BETAS,
     "checked": ("lr", "eps", "beta1", "beta2", "weight_decay"),
     "program": standard("adam", {"decoupled_weight_decay": "decoupled"}),
 }
@@ -72,13 +70,31 @@ def _nesterov(group: Mapping[str, Any]) -> str | None:
     return None
 
 
+def _rho(group: Mapping[str, Any]) -> str | None:
+    return None if group["rho"] <= 1 else f"Invalid rho value: {group['rho']}"
+
+
+def _etas(group: Mapping[str, Any]) -> str | None:
+    less, more = group["etas"]
+    for value in (less, more, *group["step_sizes"]):
+        if real(value) is None and not hasattr(value, "numel"):
+            raise TypeError(f"etas and step_sizes: expected numbers, found {short(value)}")
+    return None if 0 < less < 1 < more else f"Invalid eta values: {less}, {more}"
+
+
 #: The meaning of the arguments that several optimizers have.
 MEANINGS = {
     "params": "parameters, pairs of names and parameters, or dictionaries with the parameters and options of a group.",
     "lr": "the learning rate: a number, or a tensor of one element, which is read in every step.",
     "betas": "the decay rates of the means of gradients and of their squares.",
     "eps": "added to the denominator.",
-    "alpha": "the decay rate of the mean of squared gradients.",
+    "alpha": "the decay rate of the mean of squared gradients; of ASGD, the power of the decay of its rate.",
+    "rho": "the decay rate of the means of squares.",
+    "lambd": "the decay of the parameters and of the rate.",
+    "t0": "the number of steps before averaging starts.",
+    "momentum_decay": "the rate at which the momentum grows.",
+    "etas": "the factors of a step size whose gradient changes its sign, and of one whose gradient does not.",
+    "step_sizes": "the smallest and the largest step size.",
     "lr_decay": "the decay of the learning rate: the rate of step t is lr / (1 + (t - 1) * lr_decay).",
     "initial_accumulator_value": "the sum of squared gradients before the first step.",
     "centered": "whether to divide by an estimate of the variance of gradients.",
@@ -150,9 +166,11 @@ SPECS: dict[str, Spec] = {
             "Adagrad",
             dict(lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None,
                  maximize=False, differentiable=False, fused=None),
-            standard("adagrad", numbers=("initial_accumulator_value",)),
+            standard("adagrad"),
             keyword_only="maximize",
-            options=("maximize", "initial_accumulator_value"),
+            options=("maximize",),
+            initial={"sum": "initial_accumulator_value"},
+            only_initial=("initial_accumulator_value",),
             optional=("lr_decay", "weight_decay"),
             checked=("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps"),
             doc="Adagrad (Duchi et al., 2011); the formulas are those of `torch.optim.Adagrad`.",
@@ -169,13 +187,89 @@ SPECS: dict[str, Spec] = {
             doc="RMSprop (Hinton, 2012); the formulas are those of `torch.optim.RMSprop`.",
         ),
         Spec(
+            "Adadelta",
+            dict(lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, capturable=False, maximize=False,
+                 differentiable=False),
+            standard("adadelta"),
+            keyword_only="capturable",
+            options=("maximize",),
+            optional=("weight_decay",),
+            checked=("lr", "rho", "eps", "weight_decay"),
+            check=_rho,
+            doc="Adadelta (Zeiler, 2012); the formulas are those of `torch.optim.Adadelta`.",
+        ),
+        Spec(
+            "Adamax",
+            dict(lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, maximize=False,
+                 differentiable=False, capturable=False),
+            standard("adamax"),
+            keyword_only="maximize",
+            options=("maximize",),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            doc="Adamax (Kingma and Ba, 2015); the formulas are those of `torch.optim.Adamax`.",
+        ),
+        Spec(
+            "ASGD",
+            dict(lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False,
+                 differentiable=False, capturable=False),
+            standard("asgd"),
+            options=("maximize",),
+            optional=("weight_decay",),
+            initial={"eta": "lr"},
+            checked=("lr", "lambd", "alpha", "weight_decay"),
+            doc="Gradient descent with an average of the parameters, the state `ax` (Polyak and Juditsky, 1992); the "
+            "formulas are those of `torch.optim.ASGD`.",
+        ),
+        Spec(
+            "NAdam",
+            dict(lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3,
+                 decoupled_weight_decay=False, foreach=None, maximize=False, capturable=False, differentiable=False),
+            standard("nadam", {"decoupled_weight_decay": "decoupled"}),
+            keyword_only="foreach",
+            options=("maximize", "decoupled_weight_decay"),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay", "momentum_decay"),
+            doc="Adam with Nesterov momentum (Dozat, 2016); the formulas are those of `torch.optim.NAdam`.",
+        ),
+        Spec(
+            "RAdam",
+            dict(lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, foreach=None,
+                 maximize=False, capturable=False, differentiable=False),
+            standard("radam", {"decoupled_weight_decay": "decoupled"}),
+            keyword_only="foreach",
+            options=("maximize", "decoupled_weight_decay"),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            doc="Adam with a rectified variance (Liu et al., 2020); the formulas are those of `torch.optim.RAdam`.",
+        ),
+        Spec(
+            "Rprop",
+            dict(lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), capturable=False, foreach=None, maximize=False,
+                 differentiable=False),
+            standard("rprop"),
+            keyword_only="capturable",
+            options=("maximize",),
+            parts={"etaminus": ("etas", 0), "etaplus": ("etas", 1), "step_size_min": ("step_sizes", 0),
+                   "step_size_max": ("step_sizes", 1)},
+            initial={"step_size": "lr"},
+            only_initial=("lr",),
+            checked=("lr",),
+            check=_etas,
+            doc="Rprop (Riedmiller and Braun, 1993): steps by the signs of gradients; the formulas are those of "
+            "`torch.optim.Rprop`.",
+        ),
+        Spec(
             "Lion",
             dict(lr=1e-4, betas=(0.9, 0.99), weight_decay=0, maximize=False),
             standard("lion"),
             keyword_only="maximize",
             options=("maximize",),
             optional=("weight_decay",),
-            parts={"beta1": ("betas", 0), "beta2": ("betas", 1)},
+            parts=_BETAS,
             checked=("lr", "beta1", "beta2", "weight_decay"),
             doc="Lion (Chen et al., 2023): steps by the sign of an interpolated mean of gradients.",
         ),
