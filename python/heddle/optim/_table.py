@@ -137,6 +137,7 @@ SPECS: dict[str, Spec] = {
             checked=("lr", "momentum", "weight_decay"),
             check=_nesterov,
             functional=("momentum_buffer",),
+            positional=("has_sparse_grad", "foreach", "fused", "grad_scale", "found_inf"),
             unneeded={"momentum_buffer": "momentum"},
             doc="Gradient descent, with plain or Nesterov momentum; the formulas are those of `torch.optim.SGD`.",
         ),
@@ -146,6 +147,8 @@ SPECS: dict[str, Spec] = {
                  capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False),
             keyword_only="foreach",
             functional=("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step"),
+            positional=("foreach", "capturable", "differentiable", "fused", "grad_scale", "found_inf", "has_complex",
+                        "decoupled_weight_decay"),
             unneeded={"max_exp_avg_sq": "amsgrad"},
             doc="Adam (Kingma and Ba, 2015), AMSGrad (Reddi et al., 2018); the formulas are those of `torch.optim.Adam`.",
             **_ADAM,
@@ -157,6 +160,7 @@ SPECS: dict[str, Spec] = {
             fixed={"decoupled_weight_decay": True},
             keyword_only="maximize",
             functional=("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step"),
+            positional=("foreach", "capturable", "differentiable", "fused", "grad_scale", "found_inf", "has_complex"),
             unneeded={"max_exp_avg_sq": "amsgrad"},
             doc="Adam with decoupled weight decay (Loshchilov and Hutter, 2019); the formulas are those of "
             "`torch.optim.AdamW`.",
@@ -173,6 +177,8 @@ SPECS: dict[str, Spec] = {
             only_initial=("initial_accumulator_value",),
             optional=("lr_decay", "weight_decay"),
             checked=("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps"),
+            functional=("sum", "step"),
+            positional=("fused", "grad_scale", "found_inf", "has_sparse_grad", "foreach", "differentiable", "has_complex"),
             doc="Adagrad (Duchi et al., 2011); the formulas are those of `torch.optim.Adagrad`.",
         ),
         Spec(
@@ -184,6 +190,9 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay",),
             switches=("momentum",),
             checked=("lr", "eps", "momentum", "weight_decay", "alpha"),
+            functional=("square_avg", "grad_avg", "momentum_buffer", "step"),
+            positional=("foreach", "maximize", "differentiable", "capturable", "has_complex"),
+            unneeded={"grad_avg": "centered", "momentum_buffer": "momentum"},
             doc="RMSprop (Hinton, 2012); the formulas are those of `torch.optim.RMSprop`.",
         ),
         Spec(
@@ -196,6 +205,8 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay",),
             checked=("lr", "rho", "eps", "weight_decay"),
             check=_rho,
+            functional=("square_avg", "acc_delta", "step"),
+            positional=("capturable", "foreach", "differentiable", "has_complex"),
             doc="Adadelta (Zeiler, 2012); the formulas are those of `torch.optim.Adadelta`.",
         ),
         Spec(
@@ -208,6 +219,8 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay",),
             parts=_BETAS,
             checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            functional=("exp_avg", "exp_inf", "step"),
+            positional=("foreach", "maximize", "differentiable", "capturable", "has_complex"),
             doc="Adamax (Kingma and Ba, 2015); the formulas are those of `torch.optim.Adamax`.",
         ),
         Spec(
@@ -219,6 +232,8 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay",),
             initial={"eta": "lr"},
             checked=("lr", "lambd", "alpha", "weight_decay"),
+            functional=("ax", "mu", "eta", "step"),
+            positional=("foreach", "maximize", "differentiable", "capturable", "has_complex"),
             doc="Gradient descent with an average of the parameters, the state `ax` (Polyak and Juditsky, 1992); the "
             "formulas are those of `torch.optim.ASGD`.",
         ),
@@ -232,6 +247,8 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay",),
             parts=_BETAS,
             checked=("lr", "eps", "beta1", "beta2", "weight_decay", "momentum_decay"),
+            functional=("exp_avg", "exp_avg_sq", "mu_product", "step"),
+            positional=("decoupled_weight_decay", "foreach", "capturable", "differentiable", "has_complex", "maximize"),
             doc="Adam with Nesterov momentum (Dozat, 2016); the formulas are those of `torch.optim.NAdam`.",
         ),
         Spec(
@@ -244,6 +261,8 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay",),
             parts=_BETAS,
             checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            functional=("exp_avg", "exp_avg_sq", "step"),
+            positional=("decoupled_weight_decay", "foreach", "differentiable", "capturable", "has_complex", "maximize"),
             doc="Adam with a rectified variance (Liu et al., 2020); the formulas are those of `torch.optim.RAdam`.",
         ),
         Spec(
@@ -259,6 +278,8 @@ SPECS: dict[str, Spec] = {
             only_initial=("lr",),
             checked=("lr",),
             check=_etas,
+            functional=("prev", "step_size", "step"),
+            positional=("foreach", "capturable", "maximize", "differentiable", "has_complex"),
             doc="Rprop (Riedmiller and Braun, 1993): steps by the signs of gradients; the formulas are those of "
             "`torch.optim.Rprop`.",
         ),
@@ -271,6 +292,7 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay",),
             parts=_BETAS,
             checked=("lr", "beta1", "beta2", "weight_decay"),
+            functional=("exp_avg",),
             doc="Lion (Chen et al., 2023): steps by the sign of an interpolated mean of gradients.",
         ),
     )
