@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def standard(
-    name: str, rename: Mapping[str, str] | None = None, numbers: Sequence[str] = ()
+    name: str,
+    rename: Mapping[str, str] | None = None,
+    numbers: Sequence[str] = (),
+    flags: Sequence[str] = (),
 ) -> Callable[[Sequence[Family], bool, Mapping[str, Any]], str]:
     """The function `program` of a standard program.
 
@@ -28,6 +31,7 @@ def standard(
         name: the name of the program.
         rename: options of the program whose entry in the parameter groups has another name.
         numbers: options whose value is part of the program, such as an initial value of state.
+        flags: options that are true or false, beside `FLAGS`.
     """
 
     def program(families: Sequence[Family], groups: bool, options: Mapping[str, Any]) -> str:
@@ -45,7 +49,7 @@ def standard(
                 continue
             # A hyperparameter only has to be other than 0 here: its value is an argument of the program. The value is
             # one that every check of the library accepts.
-            is_number = option not in FLAGS
+            is_number = option not in FLAGS and option not in flags
             settings[(rename or {}).get(option, option)] = (
                 ("0.5" if value else "0") if is_number else str(bool(value)).lower()
             )
@@ -54,13 +58,14 @@ def standard(
     return program
 
 
-#: Options that are true or false; the others are hyperparameters that may be left out.
+#: Options of several optimizers that are true or false; the others are hyperparameters that may be left out.
 FLAGS = ("amsgrad", "maximize", "nesterov", "decoupled_weight_decay", "centered")
 
+_BETAS = {"beta1": ("betas", 0), "beta2": ("betas", 1)}
 _ADAM: dict[str, Any] = {
     "options": ("amsgrad", "maximize", "decoupled_weight_decay"),
     "optional": ("weight_decay",),
-    "parts": {"beta1": ("betas", 0), "beta2": ("betas", 1)},
+    "parts": _BETAS,
     "checked": ("lr", "eps", "beta1", "beta2", "weight_decay"),
     "program": standard("adam", {"decoupled_weight_decay": "decoupled"}),
 }
@@ -100,7 +105,8 @@ def _docstring(spec: Spec) -> str:
     """The summary of the spec, the arguments, and the errors."""
     lines = [spec.doc, "", "Args:"]
     for name in ("params", *spec.defaults):
-        lines.append(f"    {name}: {MEANINGS.get(name, 'a hyperparameter of the rule.')}")
+        meaning = spec.meanings.get(name) or MEANINGS.get(name, "a hyperparameter of the rule.")
+        lines.append(f"    {name}: {meaning}")
     return "\n".join([*lines, "", "Raises:", "    ValueError: a value is out of range.", ""])
 
 
@@ -175,9 +181,115 @@ SPECS: dict[str, Spec] = {
             keyword_only="maximize",
             options=("maximize",),
             optional=("weight_decay",),
-            parts={"beta1": ("betas", 0), "beta2": ("betas", 1)},
+            parts=_BETAS,
             checked=("lr", "beta1", "beta2", "weight_decay"),
             doc="Lion (Chen et al., 2023): steps by the sign of an interpolated mean of gradients.",
+        ),
+        Spec(
+            "AdaBelief",
+            dict(lr=1e-3, betas=(0.9, 0.999), eps=1e-16, weight_decay=0, amsgrad=False, weight_decouple=True,
+                 fixed_decay=False, rectify=True, degenerated_to_sgd=True, maximize=False),
+            standard("adabelief", flags=("weight_decouple", "fixed_decay", "rectify", "degenerated_to_sgd")),
+            keyword_only="maximize",
+            options=("amsgrad", "weight_decouple", "fixed_decay", "rectify", "degenerated_to_sgd", "maximize"),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            meanings={
+                "betas": "the decay rates of the mean of gradients and of their variance.",
+                "eps": "added to the variance and to the denominator.",
+                "amsgrad": "whether to divide by the largest variance so far; a rectified step ignores it.",
+                "weight_decouple": "whether to apply the decay to the parameters, not to the gradients.",
+                "fixed_decay": "whether a decoupled decay is not multiplied by the learning rate.",
+                "rectify": "whether to rectify the variance, as RAdam does.",
+                "degenerated_to_sgd": "whether a rectified optimizer steps while there is no variance yet.",
+            },
+            doc="AdaBelief (Zhuang et al., 2020): divides by the distance of the gradients from their mean; the formulas "
+            "are those of the package `adabelief_pytorch`.",
+        ),
+        Spec(
+            "Adan",
+            dict(lr=1e-3, betas=(0.98, 0.92, 0.99), eps=1e-8, weight_decay=0.0, max_grad_norm=0.0, no_prox=False,
+                 foreach=True, fused=False, maximize=False),
+            standard("adan", flags=("no_prox",)),
+            keyword_only="maximize",
+            options=("no_prox", "maximize"),
+            optional=("weight_decay", "max_grad_norm"),
+            parts={**_BETAS, "beta3": ("betas", 2)},
+            checked=("lr", "eps", "beta1", "beta2", "beta3", "weight_decay", "max_grad_norm"),
+            meanings={
+                "betas": "the decay rates of the means of gradients, of their differences and of squares.",
+                "max_grad_norm": "the largest norm of all gradients; 0 leaves the clipping out.",
+                "no_prox": "whether the weight decay comes before the step, as in AdamW.",
+            },
+            doc="Adan (Xie et al., 2022): Nesterov momentum from the change of gradients; the formulas are those of the "
+            "authors' class, with a step counter for each parameter.",
+        ),
+        Spec(
+            "Yogi",
+            dict(lr=1e-2, betas=(0.9, 0.999), eps=1e-3, initial_accumulator=1e-6, weight_decay=0, maximize=False),
+            standard("yogi", numbers=("initial_accumulator",)),
+            keyword_only="maximize",
+            options=("initial_accumulator", "maximize"),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay", "initial_accumulator"),
+            meanings={"initial_accumulator": "both moments before the first step."},
+            doc="Yogi (Zaheer et al., 2018): Adam with a second moment that grows slowly; the formulas are those of "
+            "`torch_optimizer.Yogi`.",
+        ),
+        Spec(
+            "ADOPT",
+            dict(lr=1e-3, betas=(0.9, 0.9999), eps=1e-6, clip=True, weight_decay=0.0, decouple=False, foreach=None,
+                 maximize=False, capturable=False, differentiable=False, fused=None),
+            standard("adopt", flags=("clip", "decouple")),
+            keyword_only="foreach",
+            options=("clip", "decouple", "maximize"),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            meanings={
+                "eps": "the smallest denominator.",
+                "clip": "whether to clip scaled gradients at the fourth root of the number of steps before.",
+                "decouple": "whether to apply the decay to the parameters, not to the gradients.",
+            },
+            doc="ADOPT (Taniguchi et al., 2024): Adam that scales a gradient by the gradients before it; the formulas are "
+            "those of the authors' class. The first step only stores squares.",
+        ),
+        Spec(
+            "AdEMAMix",
+            dict(lr=1e-3, betas=(0.9, 0.999, 0.9999), alpha=2.0, beta3_warmup=None, alpha_warmup=None, eps=1e-8,
+                 weight_decay=0, maximize=False),
+            standard("ademamix"),
+            keyword_only="maximize",
+            options=("maximize",),
+            optional=("weight_decay", "beta3_warmup", "alpha_warmup"),
+            parts={**_BETAS, "beta3": ("betas", 2)},
+            checked=("lr", "eps", "alpha", "beta1", "beta2", "beta3", "weight_decay"),
+            meanings={
+                "betas": "the decay rates of the fast mean of gradients, of the mean of squares, and of the slow mean.",
+                "alpha": "the weight of the slow mean.",
+                "beta3_warmup": "the number of steps in which the decay rate of the slow mean grows from the first rate.",
+                "alpha_warmup": "the number of steps in which `alpha` grows from 0.",
+            },
+            doc="AdEMAMix (Pagliardini et al., 2024): Adam with a second, slower mean of gradients; the formulas are those "
+            "of the authors' class.",
+        ),
+        Spec(
+            "LaProp",
+            dict(lr=4e-4, betas=(0.9, 0.999), eps=1e-15, weight_decay=0, amsgrad=False, centered=False, maximize=False),
+            standard("laprop"),
+            keyword_only="maximize",
+            options=("amsgrad", "centered", "maximize"),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            meanings={
+                "weight_decay": "the weight decay, which is not multiplied by the learning rate.",
+                "centered": "whether to divide by an estimate of the variance of gradients, after 10 steps.",
+            },
+            doc="LaProp (Ziyin et al., 2020): momentum of gradients that are scaled already; the formulas are those of the "
+            "authors' class.",
         ),
     )
 }

@@ -74,7 +74,19 @@ const std::vector<NamedProgram> &standardPrograms() {
           "rmsprop:dtype=f32/f64",
           "rmsprop:momentum=0.9,centered=true,weight_decay=0.1,maximize=true",
           "lion",
-          "clip_by_global_norm+lion:weight_decay=0.1,dtype=bf16"})
+          "clip_by_global_norm+lion:weight_decay=0.1,dtype=bf16",
+          "adabelief:weight_decay=0.1",
+          "adabelief:rectify=false,amsgrad=true,weight_decouple=false,"
+          "weight_decay=0.1,groups=true",
+          "adan:weight_decay=0.1,dtype=f32/bf16",
+          "adan:max_grad_norm=1,no_prox=true,weight_decay=0.1",
+          "yogi:weight_decay=0.1",
+          "adopt:weight_decay=0.1,maximize=true",
+          "adopt:decouple=true,weight_decay=0.1,clip=false,dtype=bf16",
+          "ademamix:weight_decay=0.1",
+          "ademamix:beta3_warmup=20,alpha_warmup=30,groups=true",
+          "laprop:weight_decay=0.1",
+          "laprop:amsgrad=true,centered=true"})
       add(text);
     return result;
   }();

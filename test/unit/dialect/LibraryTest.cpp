@@ -102,12 +102,24 @@ TEST(Library, DtypeOfTheCaller) {
 /// Every value has a name, so that printed IR and CUDA source are readable.
 TEST(Library, EveryValueHasAName) {
   for (const char *text :
-       {"adam:amsgrad=true,maximize=true,weight_decay=1", "adamw:groups=true",
+       {"adam:amsgrad=true,maximize=true,weight_decay=1",
+        "adamw:groups=true",
         "sgd:momentum=0.9,dampening=0.5,weight_decay=1,maximize=true",
-        "sgd:momentum=0.9,nesterov=true", "adamw:dtype=f32/bf16,state=f32",
-        "adagrad:lr_decay=1,weight_decay=1", "lion:weight_decay=1,groups=true",
+        "sgd:momentum=0.9,nesterov=true",
+        "adamw:dtype=f32/bf16,state=f32",
+        "adagrad:lr_decay=1,weight_decay=1",
+        "lion:weight_decay=1,groups=true",
         "rmsprop:momentum=1,centered=true,weight_decay=1",
-        "clip_by_global_norm:dtype=f32/bf16+adamw", "global_norm", "sinkhorn",
+        "adabelief:weight_decay=1",
+        "adabelief:rectify=false,amsgrad=true",
+        "adan:weight_decay=1,max_grad_norm=1",
+        "yogi:weight_decay=1",
+        "adopt:weight_decay=1",
+        "laprop:amsgrad=true,centered=true",
+        "ademamix:beta3_warmup=9,alpha_warmup=9,groups=true",
+        "clip_by_global_norm:dtype=f32/bf16+adamw",
+        "global_norm",
+        "sinkhorn",
         "sinkhorn:rho_a=1,rho_b=1,omega=1.5,anneal=geometric,norm=l2,order=v,"
         "convention=ott,outputs=potentials/plan/cost/dual/marginals/"
         "transforms/argmax/product/projection/history,points=2",
