@@ -15,6 +15,15 @@ def _zeros(state, p, *names, value=0.0):
     return [state[name] for name in names]
 
 
+def _single(value):
+    """One value for each tensor is kept in single precision, whatever the type of the parameter."""
+    return np.asarray(value).astype(np.float32).astype(np.float64)
+
+
+def _norm(x):
+    return np.sqrt(np.sum(x * x))
+
+
 def _decayed(g, p, weight_decay):
     """Without a decay, the parameter is not read: it may be infinite."""
     return g + weight_decay * p if weight_decay else g
@@ -115,7 +124,8 @@ def ademamix(t, p, g, state, lr=1e-3, betas=(0.9, 0.999, 0.9999), alpha=2.0, bet
 def laprop(t, p, g, state, lr=4e-4, betas=(0.9, 0.999), eps=1e-15, weight_decay=0, amsgrad=False, centered=False):
     b1, b2 = betas
     mean, square = _zeros(state, p, "exp_avg", "exp_avg_sq")
-    rates = state["exp_avg_lr_1"] = b1 * state.get("exp_avg_lr_1", np.zeros(())) + (1 - b1) * lr
+    rates = b1 * state.get("exp_avg_lr_1", np.zeros(())) + (1 - b1) * lr
+    state["exp_avg_lr_1"] = _single(rates)
     square = state["exp_avg_sq"] = b2 * square + (1 - b2) * g * g
     is_centered = centered and t > 10
     if centered:
@@ -128,6 +138,52 @@ def laprop(t, p, g, state, lr=4e-4, betas=(0.9, 0.999), eps=1e-15, weight_decay=
             square = state["max_exp_avg_sq"] = np.maximum(most, square)
     mean = state["exp_avg"] = b1 * mean + (1 - b1) * lr * g / (np.sqrt(square / (1 - b2**t)) + eps)
     return (p - mean / (rates / lr if lr else 1)) * (1 - weight_decay)
+
+
+def lars(t, p, g, state, lr=0.1, momentum=0.9, dampening=0, weight_decay=0, nesterov=False, trust_coefficient=1e-3,
+         eps=1e-8, clip=False):
+    size, slope = _norm(p), _norm(g)
+    if size != 0 and slope != 0:
+        rate = trust_coefficient * size / (slope + weight_decay * size + eps)
+        g = _decayed(g, p, weight_decay) * (np.minimum(rate / lr, 1) if clip else rate)
+    if momentum:
+        buffer = state["momentum_buffer"] = g if t == 1 else momentum * state["momentum_buffer"] + (1 - dampening) * g
+        g = g + momentum * buffer if nesterov else buffer
+    return p - lr * g
+
+
+def novograd(t, p, g, state, lr=1e-3, betas=(0.95, 0.98), eps=1e-8, weight_decay=0, grad_averaging=False, amsgrad=False):
+    b1, b2 = betas
+    (mean,) = _zeros(state, p, "exp_avg")
+    before, square = state.get("exp_avg_sq", np.zeros(())), _norm(g) ** 2
+    square = square if before == 0 else b2 * before + (1 - b2) * square
+    state["exp_avg_sq"] = _single(square)
+    if amsgrad:
+        square = np.maximum(state.get("max_exp_avg_sq", 0.0), square)
+        state["max_exp_avg_sq"] = _single(square)
+    g = _decayed(g / (np.sqrt(square) + eps), p, weight_decay) * (1 - b1 if grad_averaging else 1)
+    mean = state["exp_avg"] = b1 * mean + g
+    return p - lr * mean
+
+
+def lamb(t, p, g, state, lr=1e-3, bias_correction=True, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01, adam_w_mode=True,
+         grad_averaging=True, max_grad_norm=1.0, use_nvlamb=False, whole=None):
+    b1, b2 = betas
+    mean, square = _zeros(state, p, "exp_avg", "exp_avg_sq")
+    if max_grad_norm > 0 and whole() > max_grad_norm:
+        g = g / (whole() / max_grad_norm)
+    if not adam_w_mode:
+        g = _decayed(g, p, weight_decay)
+    mean = state["exp_avg"] = b1 * mean + (1 - b1 if grad_averaging else 1) * g
+    square = state["exp_avg_sq"] = b2 * square + (1 - b2) * g * g
+    c1, c2 = (1 - b1**t, 1 - b2**t) if bias_correction else (1, 1)
+    update = mean / c1 / (np.sqrt(square / c2) + eps)
+    if adam_w_mode:
+        update = _decayed(update, p, weight_decay)
+    size, length = _norm(p), _norm(update)
+    if (weight_decay or use_nvlamb) and size != 0 and length != 0:
+        lr = lr * (size / length)
+    return p - lr * update
 
 
 #: The formula of one step, and for each option of the class values other than the default.
@@ -160,14 +216,43 @@ FORMULAS = {
         laprop,
         dict(lr=[0.01], betas=[(0.75, 0.875)], eps=[1e-3], weight_decay=[0.01], amsgrad=[True], centered=[True]),
     ),
+    "LARS": (
+        lars,
+        dict(lr=[0.01], momentum=[0.5], dampening=[0.25], weight_decay=[0.1], nesterov=[True],
+             trust_coefficient=[0.02], eps=[0.1], clip=[True]),
+    ),
+    "NovoGrad": (
+        novograd,
+        dict(lr=[0.01], betas=[(0.75, 0.875)], eps=[0.1], weight_decay=[0.1], grad_averaging=[True], amsgrad=[True]),
+    ),
+    "LAMB": (
+        lamb,
+        dict(lr=[0.01], bias_correction=[False], betas=[(0.75, 0.875)], eps=[1e-3], weight_decay=[0.1, 0],
+             adam_w_mode=[False], grad_averaging=[False], max_grad_norm=[0, 1e6], use_nvlamb=[True]),
+    ),
 }
 
+#: Options that the constructor refuses together.
+CONTRADICTIONS = {"LARS": lambda options: options.get("nesterov") and options.get("dampening")}
 
-def pairwise(values):
-    """Sets of options such that any two values of two options are in one set; the first set has only defaults."""
+
+def pairwise(values, contradict=None):
+    """Sets of options such that any two values of two options are in one set; the first set has only defaults.
+
+    Values that `contradict` each other are in no set.
+    """
     choices = {name: [None, *range(len(each))] for name, each in values.items()}
+
+    def named(each):
+        return {name: values[name][index] for name, index in each.items() if index is not None}
+
+    def is_allowed(each):
+        return not (contradict and contradict(named(dict(each))))
+
     left = {
-        frozenset({(a, i), (b, j)}) for a in choices for b in choices if a < b for i in choices[a] for j in choices[b]
+        pair
+        for a in choices for b in choices if a < b for i in choices[a] for j in choices[b]
+        if is_allowed(pair := frozenset({(a, i), (b, j)}))
     }
     found = [dict.fromkeys(choices)]
     while True:
@@ -178,10 +263,10 @@ def pairwise(values):
         for name in choices:
             if name not in chosen:
                 def gain(index):
+                    if not is_allowed({**chosen, name: index}):
+                        return -1
                     return sum(frozenset({(name, index), other}) in left for other in chosen.items())
 
                 chosen[name] = max(choices[name], key=gain)
         found.append(chosen)
-    return [
-        {name: values[name][index] for name, index in each.items() if index is not None} for each in found
-    ]
+    return list(map(named, found))

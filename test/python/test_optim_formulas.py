@@ -12,14 +12,14 @@ import optim_support as support  # noqa: E402
 torch = support.torch_or_skip()
 
 import numpy  # noqa: E402
-from optim_formulas import FORMULAS, pairwise  # noqa: E402
+from optim_formulas import CONTRADICTIONS, FORMULAS, pairwise  # noqa: E402
 
 import heddle.optim  # noqa: E402
 
 CASES = [
     pytest.param(name, options, id=f"{name}-{k}")
     for name, (_, values) in FORMULAS.items()
-    for k, options in enumerate(pairwise({**values, "maximize": [True]}))
+    for k, options in enumerate(pairwise({**values, "maximize": [True]}, CONTRADICTIONS.get(name)))
 ]
 
 
@@ -28,21 +28,27 @@ def numbers(tensor):
 
 
 def expected(name, params, options, gradients):
-    """The parameters and states after a step with each entry of `gradients`, in double."""
+    """The parameters and states after a step with each entry of `gradients`, in double.
+
+    Args:
+        options: those of all parameters, or a list with the options of each.
+    """
     formula, _ = FORMULAS[name]
-    options = dict(options)
-    sign = -1 if options.pop("maximize", False) else 1
+    each = [dict(options)] * len(params) if isinstance(options, dict) else options
+    signs = [-1 if options.get("maximize") else 1 for options in each]
+    each = [{key: value for key, value in options.items() if key != "maximize"} for options in each]
     arrays = [numbers(param) for param in params]
     states, steps = [{} for _ in arrays], [0] * len(arrays)
     for grads in gradients:
-        grads = [None if grad is None else sign * numbers(grad) for grad in grads]
+        grads = [None if grad is None else sign * numbers(grad) for sign, grad in zip(signs, grads)]
+        extra = {}
         if "whole" in inspect.signature(formula).parameters:
             squares = sum(numpy.sum(grad**2) for grad in grads if grad is not None)
-            options["whole"] = lambda squares=squares: numpy.sqrt(squares)
+            extra["whole"] = lambda squares=squares: numpy.sqrt(squares)
         for k, grad in enumerate(grads):
             if grad is not None:
                 steps[k] += 1
-                arrays[k] = formula(steps[k], arrays[k], grad, states[k], **options)
+                arrays[k] = formula(steps[k], arrays[k], grad, states[k], **each[k], **extra)
     return arrays, states
 
 
@@ -129,11 +135,9 @@ def test_groups_and_loaded_state(name):
     step_with(third, parts, gradients[4:])
     for one, other in zip(whole, parts):
         assert torch.equal(one, other)
-    for k, options in enumerate(({"lr": 0.25}, {"lr": 0.125})):
-        place = slice(0, 3) if k == 0 else slice(3, None)
-        arrays, _ = expected(name, support.parameters()[place], options, [grads[place] for grads in gradients])
-        for param, array in zip(whole[place], arrays):
-            torch.testing.assert_close(param.detach(), torch.from_numpy(numpy.asarray(array)).float(), rtol=1e-4, atol=1e-5)
+    options = [{"lr": 0.25}] * 3 + [{"lr": 0.125}] * (len(whole) - 3)
+    arrays, states = expected(name, support.parameters(), options, gradients)
+    assert_matches(first, whole, arrays, states, rtol=1e-4, atol=1e-5)
 
 
 def test_a_norm_of_all_gradients_needs_one_launch():
@@ -172,7 +176,18 @@ def test_groups_of_which_one_has_a_schedule():
     groups = [{"params": params[:3]}, {"params": params[3:], "alpha_warmup": 4, "beta3_warmup": 3}]
     optimizer = heddle.optim.AdEMAMix(groups, lr=0.1)
     step_with(optimizer, params, gradients)
-    for place, options in ((slice(0, 3), {}), (slice(3, None), dict(alpha_warmup=4, beta3_warmup=3))):
-        start = support.parameters()[place]
-        arrays, states = expected("AdEMAMix", start, dict(lr=0.1, **options), [grads[place] for grads in gradients])
-        assert_matches(optimizer, params[place], arrays, states, **support.tolerance(torch.float32, 6))
+    options = [dict(lr=0.1)] * 3 + [dict(lr=0.1, alpha_warmup=4, beta3_warmup=3)] * (len(params) - 3)
+    arrays, states = expected("AdEMAMix", support.parameters(), options, gradients)
+    assert_matches(optimizer, params, arrays, states, **support.tolerance(torch.float32, 6))
+
+
+def test_groups_of_which_one_has_no_weight_decay():
+    """LAMB's rates are for tensors with a decay, and a norm of 0 leaves the clipping out, in each group."""
+    params = support.parameters()
+    gradients = random_gradients(params, 6)
+    others = dict(weight_decay=0.0, max_grad_norm=0.0)
+    optimizer = heddle.optim.LAMB([{"params": params[:3]}, {"params": params[3:], **others}], lr=0.1)
+    step_with(optimizer, params, gradients)
+    options = [dict(lr=0.1)] * 3 + [dict(lr=0.1, **others)] * (len(params) - 3)
+    arrays, states = expected("LAMB", support.parameters(), options, gradients)
+    assert_matches(optimizer, params, arrays, states, **support.tolerance(torch.float32, 6))

@@ -291,5 +291,64 @@ SPECS: dict[str, Spec] = {
             doc="LaProp (Ziyin et al., 2020): momentum of gradients that are scaled already; the formulas are those of the "
             "authors' class.",
         ),
+        Spec(
+            "LARS",
+            dict(lr=0.1, momentum=0.9, dampening=0, weight_decay=0, nesterov=False, trust_coefficient=1e-3, eps=1e-8,
+                 clip=False, maximize=False),
+            standard("lars", flags=("clip",)),
+            keyword_only="maximize",
+            options=("nesterov", "clip", "maximize"),
+            optional=("weight_decay", "dampening"),
+            switches=("momentum",),
+            needs={"dampening": "momentum", "nesterov": "momentum"},
+            hidden=("step",),
+            checked=("lr", "momentum", "weight_decay", "trust_coefficient", "eps"),
+            check=_nesterov,
+            meanings={
+                "trust_coefficient": "the ratio of the norms of a step and of its parameter.",
+                "eps": "added to the norm of the gradient.",
+                "clip": "whether a step is never longer than without LARS (LARC).",
+            },
+            doc="LARS (You et al., 2017): momentum with a learning rate for each tensor; the formulas are those of APEX's "
+            "`LARC` around `torch.optim.SGD`.",
+        ),
+        Spec(
+            "NovoGrad",
+            dict(lr=1e-3, betas=(0.95, 0.98), eps=1e-8, weight_decay=0, grad_averaging=False, amsgrad=False,
+                 maximize=False),
+            standard("novograd", flags=("grad_averaging",)),
+            keyword_only="maximize",
+            options=("grad_averaging", "amsgrad", "maximize"),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            meanings={
+                "betas": "the decay rates of the sum of scaled gradients and of the mean of squared norms.",
+                "grad_averaging": "whether to take a mean of scaled gradients, not a sum.",
+                "amsgrad": "whether to divide by the largest mean of squared norms so far.",
+            },
+            doc="NovoGrad (Ginsburg et al., 2019): one second moment for each tensor; the formulas are those of NeMo's "
+            "`Novograd`.",
+        ),
+        Spec(
+            "LAMB",
+            dict(lr=1e-3, bias_correction=True, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01, adam_w_mode=True,
+                 grad_averaging=True, max_grad_norm=1.0, use_nvlamb=False, maximize=False),
+            standard("lamb", flags=("bias_correction", "adam_w_mode", "grad_averaging", "use_nvlamb")),
+            keyword_only="maximize",
+            options=("bias_correction", "adam_w_mode", "grad_averaging", "use_nvlamb", "maximize"),
+            optional=("weight_decay", "max_grad_norm"),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay", "max_grad_norm"),
+            meanings={
+                "bias_correction": "whether to correct the bias of both means.",
+                "adam_w_mode": "whether to add the decay to the update, not to the gradients.",
+                "grad_averaging": "whether to take a mean of gradients, not a sum.",
+                "max_grad_norm": "the largest norm of all gradients; 0 leaves the clipping out.",
+                "use_nvlamb": "whether tensors without weight decay have a rate of their own, too.",
+            },
+            doc="LAMB (You et al., 2019): Adam with a learning rate for each tensor; the formulas are those of APEX's "
+            "`FusedLAMB`, with a step counter for each parameter.",
+        ),
     )
 }

@@ -86,7 +86,15 @@ const std::vector<NamedProgram> &standardPrograms() {
           "ademamix:weight_decay=0.1",
           "ademamix:beta3_warmup=20,alpha_warmup=30,groups=true",
           "laprop:weight_decay=0.1",
-          "laprop:amsgrad=true,centered=true"})
+          "laprop:amsgrad=true,centered=true",
+          "lars:weight_decay=0.1",
+          "lars:momentum=0.9,dampening=0.1,clip=true,groups=true,dtype=f32/"
+          "bf16",
+          "novograd:weight_decay=0.1",
+          "novograd:amsgrad=true,grad_averaging=true,dtype=bf16",
+          "lamb",
+          "lamb:max_grad_norm=0,groups=true",
+          "lamb:adam_w_mode=false,use_nvlamb=true,dtype=f32/bf16"})
       add(text);
     return result;
   }();
