@@ -94,6 +94,7 @@ def docstring(spec: Spec) -> str:
         lines += [f"The arguments are those of ``torch.optim.functional.{spec.name.lower()}``.", ""]
     lines.append("Args:")
     for name in arguments_of(spec).parameters:
-        lines.append(f"    {name}: {meanings.get(name) or _MEANINGS.get(name) or MEANINGS[name]}")
+        known = {**MEANINGS, **_MEANINGS, **spec.meanings, **meanings}
+        lines.append(f"    {name}: {known[name]}")
     lines += ["", "Raises:", "    BadInput: the tensors do not fit each other. Nothing is written.", ""]
     return "\n".join(lines)

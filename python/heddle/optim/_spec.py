@@ -83,7 +83,7 @@ class Spec:
     #: Entries that choose a program, such as ``amsgrad``. Groups whose options differ are stepped in separate launches.
     options: Sequence[str] = ()
     #: Hyperparameters that the program leaves out if they are zero in every group, such as ``weight_decay``. The first
-    #: value other than zero compiles another program.
+    #: value other than zero compiles another program. None counts as zero if it is the default.
     optional: Sequence[str] = ()
     #: Hyperparameters for which zero is an option as well, because the state depends on it, such as ``momentum``.
     switches: Sequence[str] = ()
@@ -112,5 +112,7 @@ class Spec:
     positional: Sequence[str] = ()
     #: {"max_exp_avg_sq": "amsgrad"}: the function takes an empty list of the first if the second is false or 0.
     unneeded: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: The meaning of entries that other optimizers do not have, or that have another meaning there.
+    meanings: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: The docstring of the class.
     doc: str = ""

@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 
 
 def standard(
-    name: str, rename: Mapping[str, str] | None = None
+    name: str,
+    rename: Mapping[str, str] | None = None,
+    flags: Sequence[str] = (),
 ) -> Callable[[Sequence[Family], bool, Mapping[str, Any]], str]:
     """The function `program` of a standard program.
 
     Args:
         name: the name of the program.
         rename: options of the program whose entry in the parameter groups has another name.
+        flags: options that are true or false, beside `FLAGS`.
     """
 
     def program(families: Sequence[Family], groups: bool, options: Mapping[str, Any]) -> str:
@@ -42,7 +45,7 @@ def standard(
         for option, value in options.items():
             # A hyperparameter only has to be other than 0 here: its value is an argument of the program. The value is
             # one that every check of the library accepts.
-            is_number = option not in FLAGS
+            is_number = option not in FLAGS and option not in flags
             settings[(rename or {}).get(option, option)] = (
                 ("0.5" if value else "0") if is_number else str(bool(value)).lower()
             )
@@ -51,7 +54,7 @@ def standard(
     return program
 
 
-#: Options that are true or false; the others are hyperparameters that may be left out.
+#: Options of several optimizers that are true or false; the others are hyperparameters that may be left out.
 FLAGS = ("amsgrad", "maximize", "nesterov", "decoupled_weight_decay", "centered")
 
 _BETAS = {"beta1": ("betas", 0), "beta2": ("betas", 1)}
@@ -88,13 +91,7 @@ MEANINGS = {
     "lr": "the learning rate: a number, or a tensor of one element, which is read in every step.",
     "betas": "the decay rates of the means of gradients and of their squares.",
     "eps": "added to the denominator.",
-    "alpha": "the decay rate of the mean of squared gradients; of ASGD, the power of the decay of its rate.",
-    "rho": "the decay rate of the means of squares.",
-    "lambd": "the decay of the parameters and of the rate.",
-    "t0": "the number of steps before averaging starts.",
-    "momentum_decay": "the rate at which the momentum grows.",
-    "etas": "the factors of a step size whose gradient changes its sign, and of one whose gradient does not.",
-    "step_sizes": "the smallest and the largest step size.",
+    "alpha": "the decay rate of the mean of squared gradients.",
     "lr_decay": "the decay of the learning rate: the rate of step t is lr / (1 + (t - 1) * lr_decay).",
     "initial_accumulator_value": "the sum of squared gradients before the first step.",
     "centered": "whether to divide by an estimate of the variance of gradients.",
@@ -116,7 +113,8 @@ def _docstring(spec: Spec) -> str:
     """The summary of the spec, the arguments, and the errors."""
     lines = [spec.doc, "", "Args:"]
     for name in ("params", *spec.defaults):
-        lines.append(f"    {name}: {MEANINGS.get(name, 'a hyperparameter of the rule.')}")
+        meaning = spec.meanings.get(name) or MEANINGS.get(name, "a hyperparameter of the rule.")
+        lines.append(f"    {name}: {meaning}")
     return "\n".join([*lines, "", "Raises:", "    ValueError: a value is out of range.", ""])
 
 
@@ -207,6 +205,7 @@ SPECS: dict[str, Spec] = {
             check=_rho,
             functional=("square_avg", "acc_delta", "step"),
             positional=("capturable", "foreach", "differentiable", "has_complex"),
+            meanings={"rho": "the decay rate of the means of squares."},
             doc="Adadelta (Zeiler, 2012); the formulas are those of `torch.optim.Adadelta`.",
         ),
         Spec(
@@ -234,6 +233,11 @@ SPECS: dict[str, Spec] = {
             checked=("lr", "lambd", "alpha", "weight_decay"),
             functional=("ax", "mu", "eta", "step"),
             positional=("foreach", "maximize", "differentiable", "capturable", "has_complex"),
+            meanings={
+                "lambd": "the decay of the parameters and of the rate.",
+                "alpha": "the power of the decay of the rate.",
+                "t0": "the number of steps before averaging starts.",
+            },
             doc="Gradient descent with an average of the parameters, the state `ax` (Polyak and Juditsky, 1992); the "
             "formulas are those of `torch.optim.ASGD`.",
         ),
@@ -249,6 +253,7 @@ SPECS: dict[str, Spec] = {
             checked=("lr", "eps", "beta1", "beta2", "weight_decay", "momentum_decay"),
             functional=("exp_avg", "exp_avg_sq", "mu_product", "step"),
             positional=("decoupled_weight_decay", "foreach", "capturable", "differentiable", "has_complex", "maximize"),
+            meanings={"momentum_decay": "the rate at which the momentum grows."},
             doc="Adam with Nesterov momentum (Dozat, 2016); the formulas are those of `torch.optim.NAdam`.",
         ),
         Spec(
@@ -280,6 +285,11 @@ SPECS: dict[str, Spec] = {
             check=_etas,
             functional=("prev", "step_size", "step"),
             positional=("foreach", "capturable", "maximize", "differentiable", "has_complex"),
+            meanings={
+                "lr": "the step size before the first step.",
+                "etas": "the factors of a step size whose gradient changes its sign, and of one whose gradient does not.",
+                "step_sizes": "the smallest and the largest step size.",
+            },
             doc="Rprop (Riedmiller and Braun, 1993): steps by the signs of gradients; the formulas are those of "
             "`torch.optim.Rprop`.",
         ),
@@ -294,6 +304,173 @@ SPECS: dict[str, Spec] = {
             checked=("lr", "beta1", "beta2", "weight_decay"),
             functional=("exp_avg",),
             doc="Lion (Chen et al., 2023): steps by the sign of an interpolated mean of gradients.",
+        ),
+        Spec(
+            "AdaBelief",
+            dict(lr=1e-3, betas=(0.9, 0.999), eps=1e-16, weight_decay=0, amsgrad=False, weight_decouple=True,
+                 fixed_decay=False, rectify=True, degenerated_to_sgd=True, maximize=False),
+            standard("adabelief", flags=("weight_decouple", "fixed_decay", "rectify", "degenerated_to_sgd")),
+            keyword_only="maximize",
+            options=("amsgrad", "weight_decouple", "fixed_decay", "rectify", "degenerated_to_sgd", "maximize"),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            meanings={
+                "betas": "the decay rates of the mean of gradients and of their variance.",
+                "eps": "added to the variance and to the denominator.",
+                "amsgrad": "whether to divide by the largest variance so far; a rectified step ignores it.",
+                "weight_decouple": "whether to apply the decay to the parameters, not to the gradients.",
+                "fixed_decay": "whether a decoupled decay is not multiplied by the learning rate.",
+                "rectify": "whether to rectify the variance, as RAdam does.",
+                "degenerated_to_sgd": "whether a rectified optimizer steps while there is no variance yet.",
+            },
+            doc="AdaBelief (Zhuang et al., 2020): divides by the distance of the gradients from their mean; the formulas "
+            "are those of the package `adabelief_pytorch`.",
+        ),
+        Spec(
+            "Adan",
+            dict(lr=1e-3, betas=(0.98, 0.92, 0.99), eps=1e-8, weight_decay=0.0, max_grad_norm=0.0, no_prox=False,
+                 foreach=True, fused=False, maximize=False),
+            standard("adan", flags=("no_prox",)),
+            keyword_only="maximize",
+            options=("no_prox", "maximize"),
+            optional=("weight_decay", "max_grad_norm"),
+            parts={**_BETAS, "beta3": ("betas", 2)},
+            checked=("lr", "eps", "beta1", "beta2", "beta3", "weight_decay", "max_grad_norm"),
+            meanings={
+                "betas": "the decay rates of the means of gradients, of their differences and of squares.",
+                "max_grad_norm": "the largest norm of all gradients; 0 leaves the clipping out.",
+                "no_prox": "whether the weight decay comes before the step, as in AdamW.",
+            },
+            doc="Adan (Xie et al., 2022): Nesterov momentum from the change of gradients; the formulas are those of the "
+            "authors' class, with a step counter for each parameter.",
+        ),
+        Spec(
+            "Yogi",
+            dict(lr=1e-2, betas=(0.9, 0.999), eps=1e-3, initial_accumulator=1e-6, weight_decay=0, maximize=False),
+            standard("yogi"),
+            keyword_only="maximize",
+            options=("maximize",),
+            initial={"exp_avg": "initial_accumulator", "exp_avg_sq": "initial_accumulator"},
+            only_initial=("initial_accumulator",),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay", "initial_accumulator"),
+            meanings={"initial_accumulator": "both moments before the first step."},
+            doc="Yogi (Zaheer et al., 2018): Adam with a second moment that grows slowly; the formulas are those of "
+            "`torch_optimizer.Yogi`.",
+        ),
+        Spec(
+            "ADOPT",
+            dict(lr=1e-3, betas=(0.9, 0.9999), eps=1e-6, clip=True, weight_decay=0.0, decouple=False, foreach=None,
+                 maximize=False, capturable=False, differentiable=False, fused=None),
+            standard("adopt", flags=("clip", "decouple")),
+            keyword_only="foreach",
+            options=("clip", "decouple", "maximize"),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            meanings={
+                "eps": "the smallest denominator.",
+                "clip": "whether to clip scaled gradients at the fourth root of the number of steps before.",
+                "decouple": "whether to apply the decay to the parameters, not to the gradients.",
+            },
+            doc="ADOPT (Taniguchi et al., 2024): Adam that scales a gradient by the gradients before it; the formulas are "
+            "those of the authors' class. The first step only stores squares.",
+        ),
+        Spec(
+            "AdEMAMix",
+            dict(lr=1e-3, betas=(0.9, 0.999, 0.9999), alpha=2.0, beta3_warmup=None, alpha_warmup=None, eps=1e-8,
+                 weight_decay=0, maximize=False),
+            standard("ademamix"),
+            keyword_only="maximize",
+            options=("maximize",),
+            optional=("weight_decay", "beta3_warmup", "alpha_warmup"),
+            parts={**_BETAS, "beta3": ("betas", 2)},
+            checked=("lr", "eps", "alpha", "beta1", "beta2", "beta3", "weight_decay"),
+            meanings={
+                "betas": "the decay rates of the fast mean of gradients, of the mean of squares, and of the slow mean.",
+                "alpha": "the weight of the slow mean.",
+                "beta3_warmup": "the number of steps in which the decay rate of the slow mean grows from the first rate.",
+                "alpha_warmup": "the number of steps in which `alpha` grows from 0.",
+            },
+            doc="AdEMAMix (Pagliardini et al., 2024): Adam with a second, slower mean of gradients; the formulas are those "
+            "of the authors' class.",
+        ),
+        Spec(
+            "LaProp",
+            dict(lr=4e-4, betas=(0.9, 0.999), eps=1e-15, weight_decay=0, amsgrad=False, centered=False, maximize=False),
+            standard("laprop"),
+            keyword_only="maximize",
+            options=("amsgrad", "centered", "maximize"),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            meanings={
+                "weight_decay": "the weight decay, which is not multiplied by the learning rate.",
+                "centered": "whether to divide by an estimate of the variance of gradients, after 10 steps.",
+            },
+            doc="LaProp (Ziyin et al., 2020): momentum of gradients that are scaled already; the formulas are those of the "
+            "authors' class.",
+        ),
+        Spec(
+            "LARS",
+            dict(lr=0.1, momentum=0.9, dampening=0, weight_decay=0, nesterov=False, trust_coefficient=1e-3, eps=1e-8,
+                 clip=False, maximize=False),
+            standard("lars", flags=("clip",)),
+            keyword_only="maximize",
+            options=("nesterov", "clip", "maximize"),
+            optional=("weight_decay", "dampening"),
+            switches=("momentum",),
+            needs={"dampening": "momentum", "nesterov": "momentum"},
+            hidden=("step",),
+            checked=("lr", "momentum", "weight_decay", "trust_coefficient", "eps"),
+            check=_nesterov,
+            meanings={
+                "trust_coefficient": "the ratio of the norms of a step and of its parameter.",
+                "eps": "added to the norm of the gradient.",
+                "clip": "whether a step is never longer than without LARS (LARC).",
+            },
+            doc="LARS (You et al., 2017): momentum with a learning rate for each tensor; the formulas are those of APEX's "
+            "`LARC` around `torch.optim.SGD`.",
+        ),
+        Spec(
+            "NovoGrad",
+            dict(lr=1e-3, betas=(0.95, 0.98), eps=1e-8, weight_decay=0, grad_averaging=False, amsgrad=False,
+                 maximize=False),
+            standard("novograd", flags=("grad_averaging",)),
+            keyword_only="maximize",
+            options=("grad_averaging", "amsgrad", "maximize"),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            meanings={
+                "betas": "the decay rates of the sum of scaled gradients and of the mean of squared norms.",
+                "grad_averaging": "whether to take a mean of scaled gradients, not a sum.",
+                "amsgrad": "whether to divide by the largest mean of squared norms so far.",
+            },
+            doc="NovoGrad (Ginsburg et al., 2019): one second moment for each tensor; the formulas are those of NeMo's "
+            "`Novograd`.",
+        ),
+        Spec(
+            "LAMB",
+            dict(lr=1e-3, bias_correction=True, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01, adam_w_mode=True,
+                 grad_averaging=True, max_grad_norm=1.0, use_nvlamb=False, maximize=False),
+            standard("lamb", flags=("bias_correction", "adam_w_mode", "grad_averaging", "use_nvlamb")),
+            keyword_only="maximize",
+            options=("bias_correction", "adam_w_mode", "grad_averaging", "use_nvlamb", "maximize"),
+            optional=("weight_decay", "max_grad_norm"),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay", "max_grad_norm"),
+            meanings={
+                "bias_correction": "whether to correct the bias of both means.",
+                "adam_w_mode": "whether to add the decay to the update, not to the gradients.",
+                "grad_averaging": "whether to take a mean of gradients, not a sum.",
+                "max_grad_norm": "the largest norm of all gradients; 0 leaves the clipping out.",
+                "use_nvlamb": "whether tensors without weight decay have a rate of their own, too.",
+            },
+            doc="LAMB (You et al., 2019): Adam with a learning rate for each tensor; the formulas are those of APEX's "
+            "`FusedLAMB`, with a step counter for each parameter.",
         ),
     )
 }
