@@ -36,7 +36,7 @@ static void rprop(Rule &rule, const RpropOptions &o) {
   Term most = rule.hyper("step_size_max", o.most);
   rule.countSteps();
 
-  Term agreement = g * before, turns = agreement < 0;
+  Term agreement = g * before, turns = (agreement < 0).as("turns");
   Term factor = where(agreement > 0, more, where(turns, less, 1));
   size = minimum(maximum(size * factor, least), most);
   g = where(turns, 0, g);
