@@ -87,6 +87,24 @@ def mixed(device, mesh):
         torch.testing.assert_close(full(left.detach()), right.detach(), rtol=2e-5, atol=2e-6)
 
 
+def reductions(device, mesh):
+    """A rule that reduces over tensors refuses shards before anything is written; replicas are whole tensors."""
+    for placement in (Shard(0), Replicate()):
+        param = torch.nn.Parameter(distribute_tensor(torch.ones(4, 3, device=device), mesh, [placement]))
+        param.grad = distribute_tensor(torch.ones(4, 3, device=device), mesh, [placement])
+        optimizer = heddle.optim.Adan([param], lr=0.5, weight_decay=1, max_grad_norm=0.1)
+        if placement.is_replicate():
+            optimizer.step()
+            continue
+        try:
+            optimizer.step()
+        except heddle.errors.BadInput as error:
+            assert "Adan" in str(error) and "sharded" in str(error), error
+        else:
+            raise AssertionError("expected BadInput")
+        assert not optimizer.state[param] and (full(param.detach()) == 1).all()
+
+
 def checkpoint(device, folder):
     """A sharded state is saved by torch's AdamW and loaded by heddle's, and the reverse."""
     import torch.distributed.checkpoint as dcp
@@ -136,6 +154,7 @@ def main():
         layers = [torch.nn.Linear(4, 7), torch.nn.Linear(7, 3), torch.nn.Linear(3, 1)]
         train(rank, torch.nn.Sequential(*layers).to(device), torch.ones(2, 4, device=device) * (rank + 1), name)
     mixed(device, mesh)
+    reductions(device, mesh)
     checkpoint(device, folder)
     dist.barrier()
     dist.destroy_process_group()

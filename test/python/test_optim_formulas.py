@@ -1,5 +1,6 @@
 """The optimizers that PyTorch does not have, against their formulas in NumPy."""
 
+import inspect
 import os
 import sys
 
@@ -11,35 +12,43 @@ import optim_support as support  # noqa: E402
 torch = support.torch_or_skip()
 
 import numpy  # noqa: E402
+from optim_formulas import CONTRADICTIONS, FORMULAS, pairwise  # noqa: E402
 
 import heddle.optim  # noqa: E402
 
-
-def lion(t, p, g, state, lr=1e-4, betas=(0.9, 0.99), weight_decay=0):
-    mean = state.setdefault("exp_avg", numpy.zeros_like(p))
-    p = p * (1 - lr * weight_decay) - lr * numpy.sign(betas[0] * mean + (1 - betas[0]) * g)
-    state["exp_avg"] = betas[1] * mean + (1 - betas[1]) * g
-    return p
-
-
-#: The formula of one step, and options of the class.
-FORMULAS = {
-    "Lion": (lion, [{}, dict(lr=0.01, betas=(0.75, 0.875)), dict(lr=0.01, weight_decay=0.5)]),
-}
 CASES = [
-    pytest.param(name, options, id=f"{name}-{k}") for name, (_, each) in FORMULAS.items() for k, options in enumerate(each)
+    pytest.param(name, options, id=f"{name}-{k}")
+    for name, (_, values) in FORMULAS.items()
+    for k, options in enumerate(pairwise({**values, "maximize": [True]}, CONTRADICTIONS.get(name)))
 ]
 
 
-def expected(name, params, options, gradients, maximize=False):
-    """The parameters and states after a step with each entry of `gradients`, in double."""
-    arrays = [param.detach().double().cpu().numpy() for param in params]
-    states = [{} for _ in arrays]
-    for t, grads in enumerate(gradients, 1):
+def numbers(tensor):
+    return tensor.detach().double().cpu().numpy()
+
+
+def expected(name, params, options, gradients):
+    """The parameters and states after a step with each entry of `gradients`, in double.
+
+    Args:
+        options: those of all parameters, or a list with the options of each.
+    """
+    formula, _ = FORMULAS[name]
+    each = [dict(options)] * len(params) if isinstance(options, dict) else options
+    signs = [-1 if options.get("maximize") else 1 for options in each]
+    each = [{key: value for key, value in options.items() if key != "maximize"} for options in each]
+    arrays = [numbers(param) for param in params]
+    states, steps = [{} for _ in arrays], [0] * len(arrays)
+    for grads in gradients:
+        grads = [None if grad is None else sign * numbers(grad) for sign, grad in zip(signs, grads)]
+        extra = {}
+        if "whole" in inspect.signature(formula).parameters:
+            squares = sum(numpy.sum(grad**2) for grad in grads if grad is not None)
+            extra["whole"] = lambda squares=squares: numpy.sqrt(squares)
         for k, grad in enumerate(grads):
             if grad is not None:
-                grad = grad.double().cpu().numpy() * (-1 if maximize else 1)
-                arrays[k] = FORMULAS[name][0](t, arrays[k], grad, states[k], **options)
+                steps[k] += 1
+                arrays[k] = formula(steps[k], arrays[k], grad, states[k], **each[k], **extra)
     return arrays, states
 
 
@@ -58,22 +67,54 @@ def step_with(optimizer, params, gradients):
         optimizer.step()
 
 
+def assert_matches(optimizer, params, arrays, states, **close):
+    for param, array, state in zip(params, arrays, states):
+        assert set(optimizer.state[param]) - {"step"} == set(state)
+        pairs = [(param, array), *((optimizer.state[param][key], value) for key, value in state.items())]
+        for found, value in pairs:
+            value = torch.from_numpy(numpy.asarray(value))
+            # One value for each tensor is in single precision.
+            least = support.tolerance(torch.float32, 30) if found.dtype != param.dtype else {}
+            torch.testing.assert_close(found.detach().cpu().double(), value, **{**close, **least})
+
+
 @pytest.mark.parametrize("device", support.devices())
-@pytest.mark.parametrize("maximize", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["f64", "f32"])
 @pytest.mark.parametrize("name, options", CASES)
-def test_formula(name, options, dtype, maximize, device):
+def test_formula(name, options, dtype, device):
+    """Every two values of two options, 100 steps."""
     params = support.parameters(device, dtype)
-    gradients = random_gradients(params, 30)
-    arrays, states = expected(name, params, options, gradients, maximize)
-    optimizer = getattr(heddle.optim, name)(params, maximize=maximize, **options)
+    gradients = random_gradients(params, 100)
+    arrays, states = expected(name, params, options, gradients)
+    optimizer = getattr(heddle.optim, name)(params, **options)
     step_with(optimizer, params, gradients)
-    for param, array, state in zip(params, arrays, states):
-        close = dict(support.tolerance(dtype, 30), check_dtype=False)
-        torch.testing.assert_close(param.detach().cpu(), torch.from_numpy(numpy.asarray(array)), **close)
-        assert set(optimizer.state[param]) - {"step"} == set(state)
-        for key, value in state.items():
-            torch.testing.assert_close(optimizer.state[param][key].cpu(), torch.from_numpy(numpy.asarray(value)), **close)
+    in_single = dtype == torch.float32 or any(not numpy.ndim(value) for value in states[0].values())
+    close = support.tolerance(torch.float32 if in_single else dtype, 100)
+    assert_matches(optimizer, params, arrays, states, **close)
+
+
+#: Zeros, denormal numbers, squares that vanish or overflow, and what is no number.
+EXTREMES = (0.0, -0.0, 5e-324, -1e-310, 1e-170, 1e-30, -1.0, 1e30, -1e160, 1e300, float("inf"), -float("inf"), float("nan"))
+
+
+@pytest.mark.parametrize("name, options", CASES)
+def test_extreme_gradients(name, options):
+    """100 steps in double in which an element, or a whole parameter, has extreme gradients for some steps."""
+    shapes = ((len(EXTREMES),), (len(EXTREMES),), (3,), (5,), (1,))
+    params = support.parameters("cpu", torch.float64, shapes)
+    gradients = random_gradients(params, 100)
+    for step, grads in enumerate(gradients):
+        if step % 10 < 2 and grads[0] is not None:
+            finite = torch.tensor(EXTREMES, dtype=torch.float64)
+            grads[0] = torch.where(finite.isfinite() | torch.tensor(step > 50), finite, grads[0])
+        grads[2].zero_()
+        grads[3].mul_(1e-308)
+        grads[4].mul_(1e120)
+    with numpy.errstate(all="ignore"):
+        arrays, states = expected(name, params, options, gradients)
+    optimizer = getattr(heddle.optim, name)(params, **options)
+    step_with(optimizer, params, gradients)
+    assert_matches(optimizer, params, arrays, states, rtol=1e-4, atol=1e-9, equal_nan=True)
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -94,11 +135,29 @@ def test_groups_and_loaded_state(name):
     step_with(third, parts, gradients[4:])
     for one, other in zip(whole, parts):
         assert torch.equal(one, other)
-    for k, options in enumerate(({"lr": 0.25}, {"lr": 0.125})):
-        place = slice(0, 3) if k == 0 else slice(3, None)
-        arrays, _ = expected(name, support.parameters()[place], options, [grads[place] for grads in gradients])
-        for param, array in zip(whole[place], arrays):
-            torch.testing.assert_close(param.detach(), torch.from_numpy(numpy.asarray(array)).float(), rtol=1e-4, atol=1e-5)
+    options = [{"lr": 0.25}] * 3 + [{"lr": 0.125}] * (len(whole) - 3)
+    arrays, states = expected(name, support.parameters(), options, gradients)
+    assert_matches(first, whole, arrays, states, rtol=1e-4, atol=1e-5)
+
+
+def test_a_norm_of_all_gradients_needs_one_launch():
+    params = support.parameters()
+    optimizer = heddle.optim.Adan(
+        [{"params": params[:3]}, {"params": params[3:], "no_prox": True}], weight_decay=0.1, max_grad_norm=1.0
+    )
+    with pytest.raises(heddle.errors.BadInput, match="Adan reduces over all tensors.* found 2 sets"):
+        step_with(optimizer, params, random_gradients(support.parameters(), 1))
+    assert all(torch.equal(*pair) for pair in zip(params, support.parameters())) and not any(optimizer.state.values())
+    optimizer.param_groups[0]["no_prox"] = True
+    step_with(optimizer, params, random_gradients(support.parameters(), 1))
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_every_option_is_tested(name):
+    """Every argument of a class has other values in `FORMULAS`, or is there for compatibility."""
+    spec = getattr(heddle.optim, name).spec
+    assert set(spec.defaults) - set(spec.ignored) - {"maximize"} == set(FORMULAS[name][1])
+    assert "a hyperparameter of the rule" not in spec.doc
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -108,3 +167,27 @@ def test_mistakes(name):
         make(support.parameters(), lr=-1)
     with pytest.raises(ValueError, match="Invalid weight_decay value: -1"):
         make(support.parameters(), weight_decay=-1)
+
+
+def test_groups_of_which_one_has_a_schedule():
+    """None is a hyperparameter that is left out, also beside groups that have it."""
+    params = support.parameters()
+    gradients = random_gradients(params, 6)
+    groups = [{"params": params[:3]}, {"params": params[3:], "alpha_warmup": 4, "beta3_warmup": 3}]
+    optimizer = heddle.optim.AdEMAMix(groups, lr=0.1)
+    step_with(optimizer, params, gradients)
+    options = [dict(lr=0.1)] * 3 + [dict(lr=0.1, alpha_warmup=4, beta3_warmup=3)] * (len(params) - 3)
+    arrays, states = expected("AdEMAMix", support.parameters(), options, gradients)
+    assert_matches(optimizer, params, arrays, states, **support.tolerance(torch.float32, 6))
+
+
+def test_groups_of_which_one_has_no_weight_decay():
+    """LAMB's rates are for tensors with a decay, and a norm of 0 leaves the clipping out, in each group."""
+    params = support.parameters()
+    gradients = random_gradients(params, 6)
+    others = dict(weight_decay=0.0, max_grad_norm=0.0)
+    optimizer = heddle.optim.LAMB([{"params": params[:3]}, {"params": params[3:], **others}], lr=0.1)
+    step_with(optimizer, params, gradients)
+    options = [dict(lr=0.1)] * 3 + [dict(lr=0.1, **others)] * (len(params) - 3)
+    arrays, states = expected("LAMB", support.parameters(), options, gradients)
+    assert_matches(optimizer, params, arrays, states, **support.tolerance(torch.float32, 6))

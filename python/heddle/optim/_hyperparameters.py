@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._part import Part
+    from ._spec import Spec
 
 
 def read(group: Mapping[str, Any], name: str, parts: Mapping[str, tuple[str, int]]) -> Any:
@@ -34,6 +35,12 @@ def read(group: Mapping[str, Any], name: str, parts: Mapping[str, tuple[str, int
     return value[index]
 
 
+def number_of(group: Mapping[str, Any], name: str, spec: Spec) -> Any:
+    """The value of a hyperparameter in a group; 0 for None if that is the default."""
+    value = read(group, name, spec.parts)
+    return 0.0 if value is None and spec.defaults.get(name, 0) is None else value
+
+
 class Hyperparameters:
     """The hyperparameters of a part.
 
@@ -50,7 +57,7 @@ class Hyperparameters:
         # Not the part itself: a cycle of references would keep parameters alive until the next garbage collection.
         self._graph, self._device, self._used = part.graph, part.device, used
         self._bound, self._group_of = part.lists_of_hyperparameters, part.group_of
-        self._parts = part.spec.parts
+        self._spec = part.spec
         scalars = part.hyperparameter_names(lists=False)
         self._lists = part.hyperparameter_names(lists=True)
         self._names = scalars + self._lists
@@ -81,7 +88,7 @@ class Hyperparameters:
         for place in self._used:
             row = []
             for name in self._names:
-                value = read(groups[place], name, self._parts)
+                value = number_of(groups[place], name, self._spec)
                 if type(value) is not float:
                     self.has_tensors |= isinstance(value, torch.Tensor)
                     value = _number(name, value)

@@ -33,6 +33,10 @@ class Reduction(NamedTuple):
     mesh: Any
     dimensions: tuple[int, ...]
 
+    def is_split(self) -> bool:
+        """Whether several processes have shards."""
+        return any(self.mesh.size(dimension) > 1 for dimension in self.dimensions)
+
     def add(self, value: Any) -> None:
         distributed: Any = importlib.import_module("torch.distributed")
         for dimension in self.dimensions:

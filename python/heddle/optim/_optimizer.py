@@ -18,9 +18,9 @@ import numpy
 from .. import _fast
 from .._values import listed, number, real, short
 from ..errors import BadInput
-from . import _capture, _norm
+from . import _capture, _norm, _programs
 from ._arguments import bind
-from ._hyperparameters import read
+from ._hyperparameters import number_of, read
 from ._members import Member
 from ._part import Part
 from ._spec import Spec
@@ -302,7 +302,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             for _ in range(2):
                 parts = self._current_parts(is_scaled)
                 try:
-                    changed = [part for part in parts if part.gather()]
+                    changed = [part for part in parts if part.gather(self.param_groups)]
                     break
                 except Stale:
                     self._parts = {}
@@ -392,7 +392,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         for name in spec.optional:
             needed = spec.needs.get(name)
             options[name] = any(
-                _is_not_zero(read(self.param_groups[place], name, spec.parts), name) for place in places
+                _is_not_zero(number_of(self.param_groups[place], name, spec), name) for place in places
             ) and (needed is None or options.get(needed, True))
         return tuple(options.items())
 
@@ -442,6 +442,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             )
             for key, members in buckets.items()
         ]
+        _check_reductions(spec.name, parts)
         return parts
 
 
@@ -528,6 +529,24 @@ def _differ(new: Any, old: Any) -> bool:
 def _reduction(param: Any) -> Any:
     """Over which dimensions of its mesh a parameter is sharded: the norm of gradients is summed over them."""
     return _norm.reduction(param) if is_distributed(param) else None
+
+
+def _check_reductions(name: str, parts: Sequence[Part]) -> None:
+    """Refuses a rule that reduces over tensors of which its launch sees a part only."""
+    for part in parts:
+        is_split = part.reduction is not None and part.reduction.is_split()
+        axes = _programs.reduced_axes(part.spec, part.form) if is_split or len(parts) > 1 else set()
+        if is_split and axes:
+            raise BadInput(
+                f"params: heddle.optim.{name} reduces over whole tensors, such as to their norms, and does not support "
+                "parameters that are sharded over several processes; use a rule that has no such reduction, or parameters "
+                "that are replicated"
+            )
+        if "list" in axes and len(parts) > 1:
+            raise BadInput(
+                f"params: heddle.optim.{name} reduces over all tensors, and needs parameters of one device whose groups "
+                f"have the same options, found {len(parts)} sets of parameters"
+            )
 
 
 def _check_differentiable(params: Sequence[Any], name: str) -> None:

@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import os
+import re
 import threading
 from typing import NamedTuple
 
@@ -65,6 +66,14 @@ def text(spec: Spec, form: Form) -> str:
                 program = module
             _texts[spec, form] = program
         return _texts[spec, form]
+
+
+def reduced_axes(spec: Spec, form: Form) -> set[str]:
+    """What the rule of an optimizer reduces over: "member" (a tensor), "list" (all tensors), rows or columns."""
+    module = text(spec, form._replace(scaled=False, clip=""))
+    if "\n" not in module:
+        module = inspection.emit(module, "foreach")
+    return set(re.findall(r"foreach\.reduce \w+ along (\w+)", module))
 
 
 def executable(program: str, device: Any) -> _executable.Executable:

@@ -83,7 +83,7 @@ class Spec:
     #: Entries that choose a program, such as ``amsgrad``. Groups whose options differ are stepped in separate launches.
     options: Sequence[str] = ()
     #: Hyperparameters that the program leaves out if they are zero in every group, such as ``weight_decay``. The first
-    #: value other than zero compiles another program.
+    #: value other than zero compiles another program. None counts as zero if it is the default.
     optional: Sequence[str] = ()
     #: Hyperparameters for which zero is an option as well, because the state depends on it, such as ``momentum``.
     switches: Sequence[str] = ()
@@ -94,6 +94,10 @@ class Spec:
     #: Hyperparameters of the program that are parts of an entry: {"beta1": ("betas", 0)}. The others have the name of
     #: their entry.
     parts: Mapping[str, tuple[str, int]] = dataclasses.field(default_factory=dict)
+    #: {"step_size": "lr"}: the value of the entry, in the group of a parameter, is the initial value of the state.
+    initial: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: Entries that do nothing else: they are no arguments of the program.
+    only_initial: Sequence[str] = ()
     #: State that torch's optimizer does not have: its value is 0 in the first step of a parameter, and at least 1 later.
     hidden: Sequence[str] = ()
     #: Entries that only torch's optimizer reads. They are kept, for state that moves between the two.
@@ -104,7 +108,11 @@ class Spec:
     check: Callable[[Mapping[str, Any]], str | None] | None = None
     #: The lists of state in the order in which the function of `optim.functional` takes them; None: there is none.
     functional: Sequence[str] | None = None
+    #: The arguments that the function takes by position after the lists, in the order of torch's.
+    positional: Sequence[str] = ()
     #: {"max_exp_avg_sq": "amsgrad"}: the function takes an empty list of the first if the second is false or 0.
     unneeded: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: The meaning of entries that other optimizers do not have, or that have another meaning there.
+    meanings: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: The docstring of the class.
     doc: str = ""

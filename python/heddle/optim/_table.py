@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from .._values import real, short
 from ..errors import BadInput
 from ._spec import Spec
 
@@ -20,14 +21,16 @@ if TYPE_CHECKING:
 
 
 def standard(
-    name: str, rename: Mapping[str, str] | None = None, numbers: Sequence[str] = ()
+    name: str,
+    rename: Mapping[str, str] | None = None,
+    flags: Sequence[str] = (),
 ) -> Callable[[Sequence[Family], bool, Mapping[str, Any]], str]:
     """The function `program` of a standard program.
 
     Args:
         name: the name of the program.
         rename: options of the program whose entry in the parameter groups has another name.
-        numbers: options whose value is part of the program, such as an initial value of state.
+        flags: options that are true or false, beside `FLAGS`.
     """
 
     def program(families: Sequence[Family], groups: bool, options: Mapping[str, Any]) -> str:
@@ -40,12 +43,9 @@ def standard(
         settings = {"dtype": "/".join(family.param for family in families), "state": states.pop()}
         settings["groups"] = str(groups).lower()
         for option, value in options.items():
-            if option in numbers:
-                settings[option] = repr(float(value))
-                continue
             # A hyperparameter only has to be other than 0 here: its value is an argument of the program. The value is
             # one that every check of the library accepts.
-            is_number = option not in FLAGS
+            is_number = option not in FLAGS and option not in flags
             settings[(rename or {}).get(option, option)] = (
                 ("0.5" if value else "0") if is_number else str(bool(value)).lower()
             )
@@ -54,13 +54,14 @@ def standard(
     return program
 
 
-#: Options that are true or false; the others are hyperparameters that may be left out.
+#: Options of several optimizers that are true or false; the others are hyperparameters that may be left out.
 FLAGS = ("amsgrad", "maximize", "nesterov", "decoupled_weight_decay", "centered")
 
+_BETAS = {"beta1": ("betas", 0), "beta2": ("betas", 1)}
 _ADAM: dict[str, Any] = {
     "options": ("amsgrad", "maximize", "decoupled_weight_decay"),
     "optional": ("weight_decay",),
-    "parts": {"beta1": ("betas", 0), "beta2": ("betas", 1)},
+    "parts": _BETAS,
     "checked": ("lr", "eps", "beta1", "beta2", "weight_decay"),
     "program": standard("adam", {"decoupled_weight_decay": "decoupled"}),
 }
@@ -70,6 +71,18 @@ def _nesterov(group: Mapping[str, Any]) -> str | None:
     if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
         return "Nesterov momentum requires a momentum and zero dampening"
     return None
+
+
+def _rho(group: Mapping[str, Any]) -> str | None:
+    return None if group["rho"] <= 1 else f"Invalid rho value: {group['rho']}"
+
+
+def _etas(group: Mapping[str, Any]) -> str | None:
+    less, more = group["etas"]
+    for value in (less, more, *group["step_sizes"]):
+        if real(value) is None and not hasattr(value, "numel"):
+            raise TypeError(f"etas and step_sizes: expected numbers, found {short(value)}")
+    return None if 0 < less < 1 < more else f"Invalid eta values: {less}, {more}"
 
 
 #: The meaning of the arguments that several optimizers have.
@@ -100,7 +113,8 @@ def _docstring(spec: Spec) -> str:
     """The summary of the spec, the arguments, and the errors."""
     lines = [spec.doc, "", "Args:"]
     for name in ("params", *spec.defaults):
-        lines.append(f"    {name}: {MEANINGS.get(name, 'a hyperparameter of the rule.')}")
+        meaning = spec.meanings.get(name) or MEANINGS.get(name, "a hyperparameter of the rule.")
+        lines.append(f"    {name}: {meaning}")
     return "\n".join([*lines, "", "Raises:", "    ValueError: a value is out of range.", ""])
 
 
@@ -121,6 +135,7 @@ SPECS: dict[str, Spec] = {
             checked=("lr", "momentum", "weight_decay"),
             check=_nesterov,
             functional=("momentum_buffer",),
+            positional=("has_sparse_grad", "foreach", "fused", "grad_scale", "found_inf"),
             unneeded={"momentum_buffer": "momentum"},
             doc="Gradient descent, with plain or Nesterov momentum; the formulas are those of `torch.optim.SGD`.",
         ),
@@ -130,6 +145,8 @@ SPECS: dict[str, Spec] = {
                  capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False),
             keyword_only="foreach",
             functional=("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step"),
+            positional=("foreach", "capturable", "differentiable", "fused", "grad_scale", "found_inf", "has_complex",
+                        "decoupled_weight_decay"),
             unneeded={"max_exp_avg_sq": "amsgrad"},
             doc="Adam (Kingma and Ba, 2015), AMSGrad (Reddi et al., 2018); the formulas are those of `torch.optim.Adam`.",
             **_ADAM,
@@ -141,6 +158,7 @@ SPECS: dict[str, Spec] = {
             fixed={"decoupled_weight_decay": True},
             keyword_only="maximize",
             functional=("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step"),
+            positional=("foreach", "capturable", "differentiable", "fused", "grad_scale", "found_inf", "has_complex"),
             unneeded={"max_exp_avg_sq": "amsgrad"},
             doc="Adam with decoupled weight decay (Loshchilov and Hutter, 2019); the formulas are those of "
             "`torch.optim.AdamW`.",
@@ -150,11 +168,15 @@ SPECS: dict[str, Spec] = {
             "Adagrad",
             dict(lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None,
                  maximize=False, differentiable=False, fused=None),
-            standard("adagrad", numbers=("initial_accumulator_value",)),
+            standard("adagrad"),
             keyword_only="maximize",
-            options=("maximize", "initial_accumulator_value"),
+            options=("maximize",),
+            initial={"sum": "initial_accumulator_value"},
+            only_initial=("initial_accumulator_value",),
             optional=("lr_decay", "weight_decay"),
             checked=("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps"),
+            functional=("sum", "step"),
+            positional=("fused", "grad_scale", "found_inf", "has_sparse_grad", "foreach", "differentiable", "has_complex"),
             doc="Adagrad (Duchi et al., 2011); the formulas are those of `torch.optim.Adagrad`.",
         ),
         Spec(
@@ -166,7 +188,110 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay",),
             switches=("momentum",),
             checked=("lr", "eps", "momentum", "weight_decay", "alpha"),
+            functional=("square_avg", "grad_avg", "momentum_buffer", "step"),
+            positional=("foreach", "maximize", "differentiable", "capturable", "has_complex"),
+            unneeded={"grad_avg": "centered", "momentum_buffer": "momentum"},
             doc="RMSprop (Hinton, 2012); the formulas are those of `torch.optim.RMSprop`.",
+        ),
+        Spec(
+            "Adadelta",
+            dict(lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, capturable=False, maximize=False,
+                 differentiable=False),
+            standard("adadelta"),
+            keyword_only="capturable",
+            options=("maximize",),
+            optional=("weight_decay",),
+            checked=("lr", "rho", "eps", "weight_decay"),
+            check=_rho,
+            functional=("square_avg", "acc_delta", "step"),
+            positional=("capturable", "foreach", "differentiable", "has_complex"),
+            meanings={"rho": "the decay rate of the means of squares."},
+            doc="Adadelta (Zeiler, 2012); the formulas are those of `torch.optim.Adadelta`.",
+        ),
+        Spec(
+            "Adamax",
+            dict(lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, maximize=False,
+                 differentiable=False, capturable=False),
+            standard("adamax"),
+            keyword_only="maximize",
+            options=("maximize",),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            functional=("exp_avg", "exp_inf", "step"),
+            positional=("foreach", "maximize", "differentiable", "capturable", "has_complex"),
+            doc="Adamax (Kingma and Ba, 2015); the formulas are those of `torch.optim.Adamax`.",
+        ),
+        Spec(
+            "ASGD",
+            dict(lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False,
+                 differentiable=False, capturable=False),
+            standard("asgd"),
+            options=("maximize",),
+            optional=("weight_decay",),
+            initial={"eta": "lr"},
+            checked=("lr", "lambd", "alpha", "weight_decay"),
+            functional=("ax", "mu", "eta", "step"),
+            positional=("foreach", "maximize", "differentiable", "capturable", "has_complex"),
+            meanings={
+                "lambd": "the decay of the parameters and of the rate.",
+                "alpha": "the power of the decay of the rate.",
+                "t0": "the number of steps before averaging starts.",
+            },
+            doc="Gradient descent with an average of the parameters, the state `ax` (Polyak and Juditsky, 1992); the "
+            "formulas are those of `torch.optim.ASGD`.",
+        ),
+        Spec(
+            "NAdam",
+            dict(lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3,
+                 decoupled_weight_decay=False, foreach=None, maximize=False, capturable=False, differentiable=False),
+            standard("nadam", {"decoupled_weight_decay": "decoupled"}),
+            keyword_only="foreach",
+            options=("maximize", "decoupled_weight_decay"),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay", "momentum_decay"),
+            functional=("exp_avg", "exp_avg_sq", "mu_product", "step"),
+            positional=("decoupled_weight_decay", "foreach", "capturable", "differentiable", "has_complex", "maximize"),
+            meanings={"momentum_decay": "the rate at which the momentum grows."},
+            doc="Adam with Nesterov momentum (Dozat, 2016); the formulas are those of `torch.optim.NAdam`.",
+        ),
+        Spec(
+            "RAdam",
+            dict(lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, foreach=None,
+                 maximize=False, capturable=False, differentiable=False),
+            standard("radam", {"decoupled_weight_decay": "decoupled"}),
+            keyword_only="foreach",
+            options=("maximize", "decoupled_weight_decay"),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            functional=("exp_avg", "exp_avg_sq", "step"),
+            positional=("decoupled_weight_decay", "foreach", "differentiable", "capturable", "has_complex", "maximize"),
+            doc="Adam with a rectified variance (Liu et al., 2020); the formulas are those of `torch.optim.RAdam`.",
+        ),
+        Spec(
+            "Rprop",
+            dict(lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), capturable=False, foreach=None, maximize=False,
+                 differentiable=False),
+            standard("rprop"),
+            keyword_only="capturable",
+            options=("maximize",),
+            parts={"etaminus": ("etas", 0), "etaplus": ("etas", 1), "step_size_min": ("step_sizes", 0),
+                   "step_size_max": ("step_sizes", 1)},
+            initial={"step_size": "lr"},
+            only_initial=("lr",),
+            checked=("lr",),
+            check=_etas,
+            functional=("prev", "step_size", "step"),
+            positional=("foreach", "capturable", "maximize", "differentiable", "has_complex"),
+            meanings={
+                "lr": "the step size before the first step.",
+                "etas": "the factors of a step size whose gradient changes its sign, and of one whose gradient does not.",
+                "step_sizes": "the smallest and the largest step size.",
+            },
+            doc="Rprop (Riedmiller and Braun, 1993): steps by the signs of gradients; the formulas are those of "
+            "`torch.optim.Rprop`.",
         ),
         Spec(
             "Lion",
@@ -175,9 +300,177 @@ SPECS: dict[str, Spec] = {
             keyword_only="maximize",
             options=("maximize",),
             optional=("weight_decay",),
-            parts={"beta1": ("betas", 0), "beta2": ("betas", 1)},
+            parts=_BETAS,
             checked=("lr", "beta1", "beta2", "weight_decay"),
+            functional=("exp_avg",),
             doc="Lion (Chen et al., 2023): steps by the sign of an interpolated mean of gradients.",
+        ),
+        Spec(
+            "AdaBelief",
+            dict(lr=1e-3, betas=(0.9, 0.999), eps=1e-16, weight_decay=0, amsgrad=False, weight_decouple=True,
+                 fixed_decay=False, rectify=True, degenerated_to_sgd=True, maximize=False),
+            standard("adabelief", flags=("weight_decouple", "fixed_decay", "rectify", "degenerated_to_sgd")),
+            keyword_only="maximize",
+            options=("amsgrad", "weight_decouple", "fixed_decay", "rectify", "degenerated_to_sgd", "maximize"),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            meanings={
+                "betas": "the decay rates of the mean of gradients and of their variance.",
+                "eps": "added to the variance and to the denominator.",
+                "amsgrad": "whether to divide by the largest variance so far; a rectified step ignores it.",
+                "weight_decouple": "whether to apply the decay to the parameters, not to the gradients.",
+                "fixed_decay": "whether a decoupled decay is not multiplied by the learning rate.",
+                "rectify": "whether to rectify the variance, as RAdam does.",
+                "degenerated_to_sgd": "whether a rectified optimizer steps while there is no variance yet.",
+            },
+            doc="AdaBelief (Zhuang et al., 2020): divides by the distance of the gradients from their mean; the formulas "
+            "are those of the package `adabelief_pytorch`.",
+        ),
+        Spec(
+            "Adan",
+            dict(lr=1e-3, betas=(0.98, 0.92, 0.99), eps=1e-8, weight_decay=0.0, max_grad_norm=0.0, no_prox=False,
+                 foreach=True, fused=False, maximize=False),
+            standard("adan", flags=("no_prox",)),
+            keyword_only="maximize",
+            options=("no_prox", "maximize"),
+            optional=("weight_decay", "max_grad_norm"),
+            parts={**_BETAS, "beta3": ("betas", 2)},
+            checked=("lr", "eps", "beta1", "beta2", "beta3", "weight_decay", "max_grad_norm"),
+            meanings={
+                "betas": "the decay rates of the means of gradients, of their differences and of squares.",
+                "max_grad_norm": "the largest norm of all gradients; 0 leaves the clipping out.",
+                "no_prox": "whether the weight decay comes before the step, as in AdamW.",
+            },
+            doc="Adan (Xie et al., 2022): Nesterov momentum from the change of gradients; the formulas are those of the "
+            "authors' class, with a step counter for each parameter.",
+        ),
+        Spec(
+            "Yogi",
+            dict(lr=1e-2, betas=(0.9, 0.999), eps=1e-3, initial_accumulator=1e-6, weight_decay=0, maximize=False),
+            standard("yogi"),
+            keyword_only="maximize",
+            options=("maximize",),
+            initial={"exp_avg": "initial_accumulator", "exp_avg_sq": "initial_accumulator"},
+            only_initial=("initial_accumulator",),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay", "initial_accumulator"),
+            meanings={"initial_accumulator": "both moments before the first step."},
+            doc="Yogi (Zaheer et al., 2018): Adam with a second moment that grows slowly; the formulas are those of "
+            "`torch_optimizer.Yogi`.",
+        ),
+        Spec(
+            "ADOPT",
+            dict(lr=1e-3, betas=(0.9, 0.9999), eps=1e-6, clip=True, weight_decay=0.0, decouple=False, foreach=None,
+                 maximize=False, capturable=False, differentiable=False, fused=None),
+            standard("adopt", flags=("clip", "decouple")),
+            keyword_only="foreach",
+            options=("clip", "decouple", "maximize"),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            meanings={
+                "eps": "the smallest denominator.",
+                "clip": "whether to clip scaled gradients at the fourth root of the number of steps before.",
+                "decouple": "whether to apply the decay to the parameters, not to the gradients.",
+            },
+            doc="ADOPT (Taniguchi et al., 2024): Adam that scales a gradient by the gradients before it; the formulas are "
+            "those of the authors' class. The first step only stores squares.",
+        ),
+        Spec(
+            "AdEMAMix",
+            dict(lr=1e-3, betas=(0.9, 0.999, 0.9999), alpha=2.0, beta3_warmup=None, alpha_warmup=None, eps=1e-8,
+                 weight_decay=0, maximize=False),
+            standard("ademamix"),
+            keyword_only="maximize",
+            options=("maximize",),
+            optional=("weight_decay", "beta3_warmup", "alpha_warmup"),
+            parts={**_BETAS, "beta3": ("betas", 2)},
+            checked=("lr", "eps", "alpha", "beta1", "beta2", "beta3", "weight_decay"),
+            meanings={
+                "betas": "the decay rates of the fast mean of gradients, of the mean of squares, and of the slow mean.",
+                "alpha": "the weight of the slow mean.",
+                "beta3_warmup": "the number of steps in which the decay rate of the slow mean grows from the first rate.",
+                "alpha_warmup": "the number of steps in which `alpha` grows from 0.",
+            },
+            doc="AdEMAMix (Pagliardini et al., 2024): Adam with a second, slower mean of gradients; the formulas are those "
+            "of the authors' class.",
+        ),
+        Spec(
+            "LaProp",
+            dict(lr=4e-4, betas=(0.9, 0.999), eps=1e-15, weight_decay=0, amsgrad=False, centered=False, maximize=False),
+            standard("laprop"),
+            keyword_only="maximize",
+            options=("amsgrad", "centered", "maximize"),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            meanings={
+                "weight_decay": "the weight decay, which is not multiplied by the learning rate.",
+                "centered": "whether to divide by an estimate of the variance of gradients, after 10 steps.",
+            },
+            doc="LaProp (Ziyin et al., 2020): momentum of gradients that are scaled already; the formulas are those of the "
+            "authors' class.",
+        ),
+        Spec(
+            "LARS",
+            dict(lr=0.1, momentum=0.9, dampening=0, weight_decay=0, nesterov=False, trust_coefficient=1e-3, eps=1e-8,
+                 clip=False, maximize=False),
+            standard("lars", flags=("clip",)),
+            keyword_only="maximize",
+            options=("nesterov", "clip", "maximize"),
+            optional=("weight_decay", "dampening"),
+            switches=("momentum",),
+            needs={"dampening": "momentum", "nesterov": "momentum"},
+            hidden=("step",),
+            checked=("lr", "momentum", "weight_decay", "trust_coefficient", "eps"),
+            check=_nesterov,
+            meanings={
+                "trust_coefficient": "the ratio of the norms of a step and of its parameter.",
+                "eps": "added to the norm of the gradient.",
+                "clip": "whether a step is never longer than without LARS (LARC).",
+            },
+            doc="LARS (You et al., 2017): momentum with a learning rate for each tensor; the formulas are those of APEX's "
+            "`LARC` around `torch.optim.SGD`.",
+        ),
+        Spec(
+            "NovoGrad",
+            dict(lr=1e-3, betas=(0.95, 0.98), eps=1e-8, weight_decay=0, grad_averaging=False, amsgrad=False,
+                 maximize=False),
+            standard("novograd", flags=("grad_averaging",)),
+            keyword_only="maximize",
+            options=("grad_averaging", "amsgrad", "maximize"),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            meanings={
+                "betas": "the decay rates of the sum of scaled gradients and of the mean of squared norms.",
+                "grad_averaging": "whether to take a mean of scaled gradients, not a sum.",
+                "amsgrad": "whether to divide by the largest mean of squared norms so far.",
+            },
+            doc="NovoGrad (Ginsburg et al., 2019): one second moment for each tensor; the formulas are those of NeMo's "
+            "`Novograd`.",
+        ),
+        Spec(
+            "LAMB",
+            dict(lr=1e-3, bias_correction=True, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01, adam_w_mode=True,
+                 grad_averaging=True, max_grad_norm=1.0, use_nvlamb=False, maximize=False),
+            standard("lamb", flags=("bias_correction", "adam_w_mode", "grad_averaging", "use_nvlamb")),
+            keyword_only="maximize",
+            options=("bias_correction", "adam_w_mode", "grad_averaging", "use_nvlamb", "maximize"),
+            optional=("weight_decay", "max_grad_norm"),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay", "max_grad_norm"),
+            meanings={
+                "bias_correction": "whether to correct the bias of both means.",
+                "adam_w_mode": "whether to add the decay to the update, not to the gradients.",
+                "grad_averaging": "whether to take a mean of gradients, not a sum.",
+                "max_grad_norm": "the largest norm of all gradients; 0 leaves the clipping out.",
+                "use_nvlamb": "whether tensors without weight decay have a rate of their own, too.",
+            },
+            doc="LAMB (You et al., 2019): Adam with a learning rate for each tensor; the formulas are those of APEX's "
+            "`FusedLAMB`, with a step counter for each parameter.",
         ),
     )
 }

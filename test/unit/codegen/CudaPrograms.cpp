@@ -69,12 +69,42 @@ const std::vector<NamedProgram> &standardPrograms() {
           "clip_by_global_norm+adamw",
           "clip_by_global_norm:dtype=f32/bf16+adamw:dtype=f32/bf16",
           "clip_by_global_norm+adamw:groups=true",
+          "adadelta",
+          "adamax:weight_decay=0.1,groups=true",
+          "asgd",
+          "asgd:t0=2,weight_decay=0.1,groups=true,dtype=f32/bf16",
+          "nadam:momentum_decay=0.1,dtype=f32/f64",
+          "nadam:weight_decay=0.1,decoupled=true,maximize=true,groups=true",
+          "radam:beta2=0.99,dtype=f32/bf16",
+          "radam:weight_decay=0.1,decoupled=true,groups=true",
+          "rprop:dtype=f32/f16",
+          "clip_by_global_norm+nadam",
           "adagrad",
           "adagrad:lr_decay=0.1,weight_decay=0.1,groups=true,dtype=f32/bf16",
           "rmsprop:dtype=f32/f64",
           "rmsprop:momentum=0.9,centered=true,weight_decay=0.1,maximize=true",
           "lion",
-          "clip_by_global_norm+lion:weight_decay=0.1,dtype=bf16"})
+          "clip_by_global_norm+lion:weight_decay=0.1,dtype=bf16",
+          "adabelief:weight_decay=0.1",
+          "adabelief:rectify=false,amsgrad=true,weight_decouple=false,"
+          "weight_decay=0.1,groups=true",
+          "adan:weight_decay=0.1,dtype=f32/bf16",
+          "adan:max_grad_norm=1,no_prox=true,weight_decay=0.1",
+          "yogi:weight_decay=0.1",
+          "adopt:weight_decay=0.1,maximize=true",
+          "adopt:decouple=true,weight_decay=0.1,clip=false,dtype=bf16",
+          "ademamix:weight_decay=0.1",
+          "ademamix:beta3_warmup=20,alpha_warmup=30,groups=true",
+          "laprop:weight_decay=0.1",
+          "laprop:amsgrad=true,centered=true",
+          "lars:weight_decay=0.1",
+          "lars:momentum=0.9,dampening=0.1,clip=true,groups=true,dtype=f32/"
+          "bf16",
+          "novograd:weight_decay=0.1",
+          "novograd:amsgrad=true,grad_averaging=true,dtype=bf16",
+          "lamb",
+          "lamb:max_grad_norm=0,groups=true",
+          "lamb:adam_w_mode=false,use_nvlamb=true,dtype=f32/bf16"})
       add(text);
     return result;
   }();

@@ -1,0 +1,272 @@
+"""The optimizers that PyTorch does not have, as formulas in NumPy: one step of one parameter.
+
+    formula(t, p, g, state, **options)      # the new parameter; `state` is replaced in place
+
+Each is written from its paper and its authors' code, in double precision. `t` is 1 in the first step of the parameter.
+Whatever a formula needs of all gradients (`whole`) is a function of theirs.
+"""
+
+import numpy as np
+
+
+def _zeros(state, p, *names, value=0.0):
+    for name in names:
+        state.setdefault(name, np.full_like(p, value))
+    return [state[name] for name in names]
+
+
+def _single(value):
+    """One value for each tensor is kept in single precision, whatever the type of the parameter."""
+    return np.asarray(value).astype(np.float32).astype(np.float64)
+
+
+def _norm(x):
+    return np.sqrt(np.sum(x * x))
+
+
+def _decayed(g, p, weight_decay):
+    """Without a decay, the parameter is not read: it may be infinite."""
+    return g + weight_decay * p if weight_decay else g
+
+
+def lion(t, p, g, state, lr=1e-4, betas=(0.9, 0.99), weight_decay=0):
+    (mean,) = _zeros(state, p, "exp_avg")
+    p = p * (1 - lr * weight_decay) - lr * np.sign(betas[0] * mean + (1 - betas[0]) * g)
+    state["exp_avg"] = betas[1] * mean + (1 - betas[1]) * g
+    return p
+
+
+def adabelief(t, p, g, state, lr=1e-3, betas=(0.9, 0.999), eps=1e-16, weight_decay=0, amsgrad=False,
+              weight_decouple=True, fixed_decay=False, rectify=True, degenerated_to_sgd=True):
+    b1, b2 = betas
+    mean, variance = _zeros(state, p, "exp_avg", "exp_avg_var")
+    if weight_decouple:
+        p = p * (1 - weight_decay * (1 if fixed_decay else lr))
+    else:
+        g = _decayed(g, p, weight_decay)
+    mean = state["exp_avg"] = b1 * mean + (1 - b1) * g
+    variance = state["exp_avg_var"] = b2 * variance + (1 - b2) * (g - mean) ** 2 + eps
+    used = variance
+    if amsgrad:
+        used = state["max_exp_avg_var"] = np.maximum(_zeros(state, p, "max_exp_avg_var")[0], variance)
+    c1, c2 = 1 - b1**t, 1 - b2**t
+    if not rectify:
+        return p - lr / c1 * mean / (np.sqrt(used) / np.sqrt(c2) + eps)
+    most = 2 / (1 - b2) - 1
+    length = most - 2 * t * b2**t / c2
+    if length >= 5:
+        factor = np.sqrt(c2 * (length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
+        return p - lr * factor / c1 * mean / (np.sqrt(variance) + eps)
+    return p - lr / c1 * mean if degenerated_to_sgd else p
+
+
+def adan(t, p, g, state, lr=1e-3, betas=(0.98, 0.92, 0.99), eps=1e-8, weight_decay=0, max_grad_norm=0, no_prox=False,
+         whole=None):
+    b1, b2, b3 = betas
+    if max_grad_norm > 0:
+        g = g * min(max_grad_norm / (whole() + eps), 1)
+    mean, change, square = _zeros(state, p, "exp_avg", "exp_avg_diff", "exp_avg_sq")
+    difference = g + state["neg_pre_grad"] if t > 1 else np.zeros_like(g)
+    mean = state["exp_avg"] = b1 * mean + (1 - b1) * g
+    change = state["exp_avg_diff"] = b2 * change + (1 - b2) * difference
+    square = state["exp_avg_sq"] = b3 * square + (1 - b3) * (g + b2 * difference) ** 2
+    state["neg_pre_grad"] = -g
+    denominator = np.sqrt(square) / np.sqrt(1 - b3**t) + eps
+    if no_prox:
+        p = p * (1 - lr * weight_decay)
+    p = p - lr * (mean / (1 - b1**t) + b2 * change / (1 - b2**t)) / denominator
+    return p if no_prox else p / (1 + lr * weight_decay)
+
+
+def yogi(t, p, g, state, lr=1e-2, betas=(0.9, 0.999), eps=1e-3, initial_accumulator=1e-6, weight_decay=0):
+    b1, b2 = betas
+    mean, square = _zeros(state, p, "exp_avg", "exp_avg_sq", value=initial_accumulator)
+    g = _decayed(g, p, weight_decay)
+    mean = state["exp_avg"] = b1 * mean + (1 - b1) * g
+    square = state["exp_avg_sq"] = square - (1 - b2) * np.sign(square - g * g) * (g * g)
+    return p - lr / (1 - b1**t) * mean / (np.sqrt(square / (1 - b2**t)) + eps)
+
+
+def adopt(t, p, g, state, lr=1e-3, betas=(0.9, 0.9999), eps=1e-6, clip=True, weight_decay=0, decouple=False):
+    b1, b2 = betas
+    mean, square = _zeros(state, p, "exp_avg", "exp_avg_sq")
+    if not decouple:
+        g = _decayed(g, p, weight_decay)
+    if t == 1:
+        state["exp_avg_sq"] = g * g
+        return p
+    if decouple:
+        p = p * (1 - lr * weight_decay)
+    scaled = g / np.maximum(np.sqrt(square), eps)
+    if clip:
+        scaled = np.clip(scaled, -((t - 1) ** 0.25), (t - 1) ** 0.25)
+    mean = state["exp_avg"] = b1 * mean + (1 - b1) * scaled
+    state["exp_avg_sq"] = b2 * square + (1 - b2) * g * g
+    return p - lr * mean
+
+
+def ademamix(t, p, g, state, lr=1e-3, betas=(0.9, 0.999, 0.9999), alpha=2.0, beta3_warmup=None, alpha_warmup=None,
+             eps=1e-8, weight_decay=0):
+    b1, b2, b3 = betas
+    fast, slow, square = _zeros(state, p, "exp_avg_fast", "exp_avg_slow", "exp_avg_sq")
+    if alpha_warmup and t < alpha_warmup:
+        alpha = alpha * t / alpha_warmup
+    if beta3_warmup and t < beta3_warmup:
+        halving = [np.log(0.5) / np.log(each + 1e-8) - 1 for each in (b1, b3)]
+        b3 = 0.5 ** (1 / (halving[0] + (halving[1] - halving[0]) * t / beta3_warmup + 1))
+    fast = state["exp_avg_fast"] = b1 * fast + (1 - b1) * g
+    slow = state["exp_avg_slow"] = b3 * slow + (1 - b3) * g
+    square = state["exp_avg_sq"] = b2 * square + (1 - b2) * g * g
+    update = (fast / (1 - b1**t) + alpha * slow) / (np.sqrt(square) / np.sqrt(1 - b2**t) + eps)
+    return p - lr * _decayed(update, p, weight_decay)
+
+
+def laprop(t, p, g, state, lr=4e-4, betas=(0.9, 0.999), eps=1e-15, weight_decay=0, amsgrad=False, centered=False):
+    b1, b2 = betas
+    mean, square = _zeros(state, p, "exp_avg", "exp_avg_sq")
+    rates = b1 * state.get("exp_avg_lr_1", np.zeros(())) + (1 - b1) * lr
+    state["exp_avg_lr_1"] = _single(rates)
+    square = state["exp_avg_sq"] = b2 * square + (1 - b2) * g * g
+    is_centered = centered and t > 10
+    if centered:
+        (first,) = _zeros(state, p, "exp_mean_avg_beta2")
+        first = state["exp_mean_avg_beta2"] = b2 * first + (1 - b2) * g
+        square = square - first**2 if is_centered else square
+    if amsgrad:
+        (most,) = _zeros(state, p, "max_exp_avg_sq")
+        if is_centered or not centered:
+            square = state["max_exp_avg_sq"] = np.maximum(most, square)
+    mean = state["exp_avg"] = b1 * mean + (1 - b1) * lr * g / (np.sqrt(square / (1 - b2**t)) + eps)
+    return (p - mean / (rates / lr if lr else 1)) * (1 - weight_decay)
+
+
+def lars(t, p, g, state, lr=0.1, momentum=0.9, dampening=0, weight_decay=0, nesterov=False, trust_coefficient=1e-3,
+         eps=1e-8, clip=False):
+    size, slope = _norm(p), _norm(g)
+    if size != 0 and slope != 0:
+        rate = trust_coefficient * size / (slope + weight_decay * size + eps)
+        g = _decayed(g, p, weight_decay) * (np.minimum(rate / lr, 1) if clip else rate)
+    if momentum:
+        buffer = state["momentum_buffer"] = g if t == 1 else momentum * state["momentum_buffer"] + (1 - dampening) * g
+        g = g + momentum * buffer if nesterov else buffer
+    return p - lr * g
+
+
+def novograd(t, p, g, state, lr=1e-3, betas=(0.95, 0.98), eps=1e-8, weight_decay=0, grad_averaging=False, amsgrad=False):
+    b1, b2 = betas
+    (mean,) = _zeros(state, p, "exp_avg")
+    before, square = state.get("exp_avg_sq", np.zeros(())), _norm(g) ** 2
+    square = square if before == 0 else b2 * before + (1 - b2) * square
+    state["exp_avg_sq"] = _single(square)
+    if amsgrad:
+        square = np.maximum(state.get("max_exp_avg_sq", 0.0), square)
+        state["max_exp_avg_sq"] = _single(square)
+    g = _decayed(g / (np.sqrt(square) + eps), p, weight_decay) * (1 - b1 if grad_averaging else 1)
+    mean = state["exp_avg"] = b1 * mean + g
+    return p - lr * mean
+
+
+def lamb(t, p, g, state, lr=1e-3, bias_correction=True, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01, adam_w_mode=True,
+         grad_averaging=True, max_grad_norm=1.0, use_nvlamb=False, whole=None):
+    b1, b2 = betas
+    mean, square = _zeros(state, p, "exp_avg", "exp_avg_sq")
+    if max_grad_norm > 0 and whole() > max_grad_norm:
+        g = g / (whole() / max_grad_norm)
+    if not adam_w_mode:
+        g = _decayed(g, p, weight_decay)
+    mean = state["exp_avg"] = b1 * mean + (1 - b1 if grad_averaging else 1) * g
+    square = state["exp_avg_sq"] = b2 * square + (1 - b2) * g * g
+    c1, c2 = (1 - b1**t, 1 - b2**t) if bias_correction else (1, 1)
+    update = mean / c1 / (np.sqrt(square / c2) + eps)
+    if adam_w_mode:
+        update = _decayed(update, p, weight_decay)
+    size, length = _norm(p), _norm(update)
+    if (weight_decay or use_nvlamb) and size != 0 and length != 0:
+        lr = lr * (size / length)
+    return p - lr * update
+
+
+#: The formula of one step, and for each option of the class values other than the default.
+FORMULAS = {
+    "Lion": (lion, dict(lr=[0.01], betas=[(0.75, 0.875)], weight_decay=[0.5])),
+    "AdaBelief": (
+        adabelief,
+        dict(lr=[0.01], betas=[(0.75, 0.875), (0.25, 0.5)], eps=[1e-3], weight_decay=[0.1], amsgrad=[True],
+             weight_decouple=[False], fixed_decay=[True], rectify=[False], degenerated_to_sgd=[False]),
+    ),
+    "Adan": (
+        adan,
+        dict(lr=[0.01], betas=[(0.75, 0.5, 0.875)], eps=[1e-3], weight_decay=[0.1], max_grad_norm=[0.5, 1e6],
+             no_prox=[True]),
+    ),
+    "Yogi": (
+        yogi,
+        dict(lr=[0.1], betas=[(0.75, 0.875)], eps=[1e-2], initial_accumulator=[0.0, 0.5], weight_decay=[0.1]),
+    ),
+    "ADOPT": (
+        adopt,
+        dict(lr=[0.01], betas=[(0.75, 0.875)], eps=[0.5], clip=[False], weight_decay=[0.1], decouple=[True]),
+    ),
+    "AdEMAMix": (
+        ademamix,
+        dict(lr=[0.01], betas=[(0.75, 0.875, 0.96875)], alpha=[5.0, 0.0], beta3_warmup=[20], alpha_warmup=[200, 10],
+             eps=[1e-3], weight_decay=[0.1]),
+    ),
+    "LaProp": (
+        laprop,
+        dict(lr=[0.01], betas=[(0.75, 0.875)], eps=[1e-3], weight_decay=[0.01], amsgrad=[True], centered=[True]),
+    ),
+    "LARS": (
+        lars,
+        dict(lr=[0.01], momentum=[0.5], dampening=[0.25], weight_decay=[0.1], nesterov=[True],
+             trust_coefficient=[0.02], eps=[0.1], clip=[True]),
+    ),
+    "NovoGrad": (
+        novograd,
+        dict(lr=[0.01], betas=[(0.75, 0.875)], eps=[0.1], weight_decay=[0.1], grad_averaging=[True], amsgrad=[True]),
+    ),
+    "LAMB": (
+        lamb,
+        dict(lr=[0.01], bias_correction=[False], betas=[(0.75, 0.875)], eps=[1e-3], weight_decay=[0.1, 0],
+             adam_w_mode=[False], grad_averaging=[False], max_grad_norm=[0, 1e6], use_nvlamb=[True]),
+    ),
+}
+
+#: Options that the constructor refuses together.
+CONTRADICTIONS = {"LARS": lambda options: options.get("nesterov") and options.get("dampening")}
+
+
+def pairwise(values, contradict=None):
+    """Sets of options such that any two values of two options are in one set; the first set has only defaults.
+
+    Values that `contradict` each other are in no set.
+    """
+    choices = {name: [None, *range(len(each))] for name, each in values.items()}
+
+    def named(each):
+        return {name: values[name][index] for name, index in each.items() if index is not None}
+
+    def is_allowed(each):
+        return not (contradict and contradict(named(dict(each))))
+
+    left = {
+        pair
+        for a in choices for b in choices if a < b for i in choices[a] for j in choices[b]
+        if is_allowed(pair := frozenset({(a, i), (b, j)}))
+    }
+    found = [dict.fromkeys(choices)]
+    while True:
+        left -= {pair for pair in left if all(found[-1][name] == index for name, index in pair)}
+        if not left:
+            break
+        chosen = dict(min(left, key=lambda pair: sorted(map(str, pair))))
+        for name in choices:
+            if name not in chosen:
+                def gain(index):
+                    if not is_allowed({**chosen, name: index}):
+                        return -1
+                    return sum(frozenset({(name, index), other}) in left for other in chosen.items())
+
+                chosen[name] = max(choices[name], key=gain)
+        found.append(chosen)
+    return list(map(named, found))
