@@ -44,7 +44,7 @@ def arguments_of(spec: Spec) -> inspect.Signature:
         optional["decoupled_weight_decay"] = False
     parameters += [inspect.Parameter(key, kind, default=default) for key, default in optional.items()]
     for key in spec.defaults:
-        if key in optional or key in spec.ignored:
+        if key in optional or key in spec.ignored or key in spec.added:
             continue
         parts = [part for part, (entry, _) in spec.parts.items() if entry == key]
         parameters += [inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY) for each in parts or [key]]

@@ -94,6 +94,9 @@ class Spec:
     #: Hyperparameters of the program that are parts of an entry: {"beta1": ("betas", 0)}. The others have the name of
     #: their entry.
     parts: Mapping[str, tuple[str, int]] = dataclasses.field(default_factory=dict)
+    #: Entries that torch's optimizer does not have. A parameter group has them only if some group was given them, so that
+    #: groups move between the two.
+    added: Sequence[str] = ()
     #: State that torch's optimizer does not have: its value is 0 in the first step of a parameter, and at least 1 later.
     hidden: Sequence[str] = ()
     #: Entries that only torch's optimizer reads. They are kept, for state that moves between the two.
