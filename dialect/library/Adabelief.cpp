@@ -14,7 +14,7 @@
 namespace heddle::library {
 
 namespace {
-struct AdabeliefOptions : OptimizerOptions {
+struct AdabeliefOptions : MomentumOptions {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-16, weightDecay = 0;
   bool amsgrad = false, decouple = true, fixedDecay = false;
   bool rectify = true, degenerated = true;
@@ -34,7 +34,7 @@ struct AdabeliefOptions : OptimizerOptions {
     list.add("rectify", rectify, "rectify the variance, as RAdam does");
     list.add("degenerated_to_sgd", degenerated,
              "step without a denominator while there is no variance yet");
-    OptimizerOptions::describe(list);
+    MomentumOptions::describe(list);
   }
 };
 } // namespace
@@ -63,18 +63,19 @@ static void adabelief(Rule &rule, const AdabeliefOptions &o) {
   v = v * b2 + (1 - b2) * surprise * surprise + eps;
   if (o.amsgrad)
     vmax = maximum(vmax, v);
+  Term mean = o.cautious ? cautious(m, g) : m;
   Term first = 1 - pow(b1, t), second = 1 - pow(b2, t);
   if (!o.rectify) {
     Term deviation = sqrt(o.amsgrad ? vmax : v) / sqrt(second);
-    p -= lr / first * (m / (deviation + eps).as("denom"));
+    p -= lr / first * (mean / (deviation + eps).as("denom"));
     return;
   }
   Term longest = 2 / (1 - b2) - 1;
   Term length = longest - 2 * t * pow(b2, t) / second;
   Term hasVariance = (length >= 5).as("has_variance");
   Term factor = rectification(length, longest, second) / first;
-  Term early = o.degenerated ? lr * (1 / first) * m : Term(0);
-  p -= where(hasVariance, lr * factor * (m / (sqrt(v) + eps).as("denom")),
+  Term early = o.degenerated ? lr * (1 / first) * mean : Term(0);
+  p -= where(hasVariance, lr * factor * (mean / (sqrt(v) + eps).as("denom")),
              early);
 }
 

@@ -12,7 +12,7 @@
 namespace heddle::library {
 
 namespace {
-struct AdamOptions : OptimizerOptions {
+struct AdamOptions : MomentumOptions {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0;
   bool amsgrad = false, decoupled = false;
 
@@ -27,7 +27,7 @@ struct AdamOptions : OptimizerOptions {
              "divide by the largest mean of squares so far");
     list.add("decoupled", decoupled,
              "apply the decay to the parameters (AdamW), not to the gradients");
-    OptimizerOptions::describe(list);
+    MomentumOptions::describe(list);
   }
 };
 } // namespace
@@ -50,7 +50,8 @@ static void adam(Rule &rule, const AdamOptions &o) {
     vmax = maximum(vmax, v);
   Term stepSize = (lr / (1 - pow(b1, t))).as("step_size");
   Term deviation = sqrt(o.amsgrad ? vmax : v) / sqrt(1 - pow(b2, t));
-  p -= stepSize * (m / (deviation + eps).as("denom"));
+  Term mean = o.cautious ? cautious(m, g) : m;
+  p -= stepSize * (mean / (deviation + eps).as("denom"));
 }
 
 std::vector<Entry> adamPrograms() {

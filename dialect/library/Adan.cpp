@@ -15,7 +15,7 @@
 namespace heddle::library {
 
 namespace {
-struct AdanOptions : OptimizerOptions {
+struct AdanOptions : MomentumOptions {
   double lr = 1e-3, beta1 = 0.98, beta2 = 0.92, beta3 = 0.99, eps = 1e-8;
   double weightDecay = 0, maxGradNorm = 0;
   bool noProx = false;
@@ -31,7 +31,7 @@ struct AdanOptions : OptimizerOptions {
     list.add("max_grad_norm", maxGradNorm,
              "largest norm of all gradients; 0 omits the clipping");
     list.add("no_prox", noProx, "decay before the step, as AdamW does");
-    OptimizerOptions::describe(list);
+    MomentumOptions::describe(list);
   }
 };
 } // namespace
@@ -59,7 +59,8 @@ static void adan(Rule &rule, const AdanOptions &o) {
   Term denom = (sqrt(n) / sqrt(1 - pow(b3, t)) + eps).as("denom");
   if (o.weightDecay != 0 && o.noProx)
     p *= 1 - lr * decay;
-  p -= lr / (1 - pow(b1, t)) * (m / denom);
+  Term mean = o.cautious ? cautious(m, g) : m;
+  p -= lr / (1 - pow(b1, t)) * (mean / denom);
   p -= lr * b2 / (1 - pow(b2, t)) * (d / denom);
   if (o.weightDecay != 0 && !o.noProx)
     p /= 1 + lr * decay;

@@ -16,7 +16,7 @@
 namespace heddle::library {
 
 namespace {
-struct AdemamixOptions : OptimizerOptions {
+struct AdemamixOptions : MomentumOptions {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, beta3 = 0.9999, alpha = 2;
   double beta3Warmup = 0, alphaWarmup = 0, eps = 1e-8, weightDecay = 0;
 
@@ -33,7 +33,7 @@ struct AdemamixOptions : OptimizerOptions {
     list.add("eps", eps, "added to the denominator");
     list.add("weight_decay", weightDecay,
              "weight decay; 0 omits it from the program");
-    OptimizerOptions::describe(list);
+    MomentumOptions::describe(list);
   }
 };
 } // namespace
@@ -74,6 +74,8 @@ static void ademamix(Rule &rule, const AdemamixOptions &o) {
   v = v * b2 + (1 - b2) * g * g;
   Term denom = (sqrt(v) / sqrt(1 - pow(b2, t)) + eps).as("denom");
   Term update = (fast / (1 - pow(b1, t)) + alpha * slow) / denom;
+  if (o.cautious)
+    update = cautious(update, g);
   p -= lr * (o.weightDecay != 0 ? update + decay * p : update);
 }
 

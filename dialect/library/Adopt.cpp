@@ -15,7 +15,7 @@
 namespace heddle::library {
 
 namespace {
-struct AdoptOptions : OptimizerOptions {
+struct AdoptOptions : MomentumOptions {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.9999, eps = 1e-6, weightDecay = 0;
   bool clip = true, decouple = false;
 
@@ -30,7 +30,7 @@ struct AdoptOptions : OptimizerOptions {
              "clip scaled gradients at the fourth root of the number of steps");
     list.add("decouple", decouple,
              "apply the decay to the parameters, not to the gradients");
-    OptimizerOptions::describe(list);
+    MomentumOptions::describe(list);
   }
 };
 } // namespace
@@ -53,7 +53,7 @@ static void adopt(Rule &rule, const AdoptOptions &o) {
     scaled = minimum(maximum(scaled, -most), most).as("clipped");
   }
   m = where(isFirst, m, m + (1 - b1) * (scaled - m));
-  p -= lr * m;
+  p -= lr * (o.cautious ? cautious(m, g) : m);
   p = where(isFirst, old, p);
   v = where(isFirst, v + g * g, v * b2 + (1 - b2) * g * g);
 }

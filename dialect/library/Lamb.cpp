@@ -15,7 +15,7 @@
 namespace heddle::library {
 
 namespace {
-struct LambOptions : OptimizerOptions {
+struct LambOptions : MomentumOptions {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-6;
   double weightDecay = 0.01, maxGradNorm = 1;
   bool corrects = true, decoupled = true, averages = true, nvlamb = false;
@@ -35,7 +35,7 @@ struct LambOptions : OptimizerOptions {
     list.add("grad_averaging", averages, "take a mean of gradients, not a sum");
     list.add("use_nvlamb", nvlamb,
              "a rate of its own for tensors without weight decay, too");
-    OptimizerOptions::describe(list);
+    MomentumOptions::describe(list);
   }
 };
 } // namespace
@@ -60,6 +60,8 @@ static void lamb(Rule &rule, const LambOptions &o) {
   Term mean = o.corrects ? m / (1 - pow(b1, t)) : m;
   Term square = o.corrects ? v / (1 - pow(b2, t)) : v;
   Term update = (mean / (sqrt(square) + eps).as("denom")).as("update");
+  if (o.cautious)
+    update = cautious(update, g);
   if (decays && o.decoupled)
     update = (update + decay * p).as("decayed");
   Term rate = lr;

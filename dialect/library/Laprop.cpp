@@ -16,7 +16,7 @@
 namespace heddle::library {
 
 namespace {
-struct LapropOptions : OptimizerOptions {
+struct LapropOptions : MomentumOptions {
   double lr = 4e-4, beta1 = 0.9, beta2 = 0.999, eps = 1e-15, weightDecay = 0;
   bool amsgrad = false, centered = false;
 
@@ -32,7 +32,7 @@ struct LapropOptions : OptimizerOptions {
              "divide by the largest mean of squares so far");
     list.add("centered", centered,
              "divide by an estimate of the variance after 10 steps");
-    OptimizerOptions::describe(list);
+    MomentumOptions::describe(list);
   }
 };
 } // namespace
@@ -62,7 +62,7 @@ static void laprop(Rule &rule, const LapropOptions &o) {
   }
   Term denom = (sqrt(second / (1 - pow(b2, t))) + eps).as("denom");
   m = m * b1 + (1 - b1) * lr * (g / denom);
-  p -= stepSize * m;
+  p -= stepSize * (o.cautious ? cautious(m, g) : m);
   if (o.weightDecay != 0)
     p -= decay * p;
 }

@@ -15,7 +15,7 @@
 namespace heddle::library {
 
 namespace {
-struct LarsOptions : OptimizerOptions {
+struct LarsOptions : MomentumOptions {
   double lr = 0.1, momentum = 0.9, dampening = 0, weightDecay = 0;
   double trust = 1e-3, eps = 1e-8;
   bool nesterov = false, clip = false;
@@ -32,13 +32,15 @@ struct LarsOptions : OptimizerOptions {
              "ratio of the norms of a step and of its parameter");
     list.add("eps", eps, "added to the norm of the gradient");
     list.add("clip", clip, "never step further than without LARS (LARC)");
-    OptimizerOptions::describe(list);
+    MomentumOptions::describe(list);
   }
   std::string check() const {
     if (nesterov && (momentum == 0 || dampening != 0))
       return "'nesterov=true' needs 'momentum' and no 'dampening'";
     if (dampening != 0 && momentum == 0)
       return "'dampening' needs 'momentum'";
+    if (cautious && momentum == 0)
+      return "'cautious=true' needs 'momentum'";
     return {};
   }
 };
@@ -67,6 +69,8 @@ static void lars(Rule &rule, const LarsOptions &o) {
     Term share = o.dampening != 0 ? where(t == 1, 1, 1 - dampening) : Term();
     buffer = buffer * momentum + (o.dampening != 0 ? share * g : g);
     direction = o.nesterov ? g + momentum * buffer : buffer;
+    if (o.cautious)
+      direction = cautious(direction, g);
   }
   p -= lr * direction;
 }

@@ -12,7 +12,7 @@
 namespace heddle::library {
 
 namespace {
-struct LionOptions : OptimizerOptions {
+struct LionOptions : MomentumOptions {
   double lr = 1e-4, beta1 = 0.9, beta2 = 0.99, weightDecay = 0;
 
   void describe(OptionList &list) {
@@ -21,7 +21,7 @@ struct LionOptions : OptimizerOptions {
     list.add("beta2", beta2, "decay of the mean of gradients");
     list.add("weight_decay", weightDecay,
              "weight decay; 0 omits it from the program");
-    OptimizerOptions::describe(list);
+    MomentumOptions::describe(list);
   }
 };
 } // namespace
@@ -34,7 +34,8 @@ static void lion(Rule &rule, const LionOptions &o) {
 
   if (o.weightDecay != 0)
     p *= 1 - lr * decay;
-  p -= lr * sign(b1 * m + (1 - b1) * g);
+  Term update = sign(b1 * m + (1 - b1) * g);
+  p -= lr * (o.cautious ? cautious(update, g) : update);
   m = b2 * m + (1 - b2) * g;
 }
 

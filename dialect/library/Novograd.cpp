@@ -16,7 +16,7 @@
 namespace heddle::library {
 
 namespace {
-struct NovogradOptions : OptimizerOptions {
+struct NovogradOptions : MomentumOptions {
   double lr = 1e-3, beta1 = 0.95, beta2 = 0.98, eps = 1e-8, weightDecay = 0;
   bool averages = false, amsgrad = false;
 
@@ -30,7 +30,7 @@ struct NovogradOptions : OptimizerOptions {
     list.add("grad_averaging", averages,
              "take a mean of scaled gradients, not a sum");
     list.add("amsgrad", amsgrad, "divide by the largest mean so far");
-    OptimizerOptions::describe(list);
+    MomentumOptions::describe(list);
   }
 };
 } // namespace
@@ -51,10 +51,8 @@ static void novograd(Rule &rule, const NovogradOptions &o) {
   g /= (sqrt(o.amsgrad ? vmax : v) + eps).as("denom");
   if (o.weightDecay != 0)
     g += decay * p;
-  if (o.averages)
-    g *= 1 - b1;
-  m = m * b1 + g;
-  p -= lr * m;
+  m = m * b1 + (o.averages ? g * (1 - b1) : g);
+  p -= lr * (o.cautious ? cautious(m, g) : m);
 }
 
 std::vector<Entry> novogradPrograms() {

@@ -23,6 +23,13 @@ void OptimizerOptions::describe(OptionList &list) {
   ListOptions::describe(list);
 }
 
+void MomentumOptions::describe(OptionList &list) {
+  list.add("cautious", cautious,
+           "step only where the momentum agrees with the gradient, and "
+           "further there");
+  OptimizerOptions::describe(list);
+}
+
 Type OptimizerOptions::stateOf(const Family &family) const {
   return state.value == "param"
              ? family.storage

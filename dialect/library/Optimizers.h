@@ -28,6 +28,13 @@ struct OptimizerOptions : ListOptions {
   mlir::Type stateOf(const Family &family) const;
 };
 
+/// The options of optimizers with momentum.
+struct MomentumOptions : OptimizerOptions {
+  bool cautious = false;
+
+  void describe(OptionList &list);
+};
+
 /// Declares hyperparameters: a device scalar for all members and families, or,
 /// with groups, one value for each member of each family (`suffix` names the
 /// family).

@@ -13,7 +13,7 @@
 namespace heddle::library {
 
 namespace {
-struct RmspropOptions : OptimizerOptions {
+struct RmspropOptions : MomentumOptions {
   double lr = 1e-2, alpha = 0.99, eps = 1e-8, weightDecay = 0, momentum = 0;
   bool centered = false;
 
@@ -25,7 +25,10 @@ struct RmspropOptions : OptimizerOptions {
              "weight decay; 0 omits it from the program");
     list.add("momentum", momentum, "momentum; 0 omits the momentum buffer");
     list.add("centered", centered, "divide by an estimate of the variance");
-    OptimizerOptions::describe(list);
+    MomentumOptions::describe(list);
+  }
+  std::string check() const {
+    return cautious && momentum == 0 ? "'cautious=true' needs 'momentum'" : "";
   }
 };
 } // namespace
@@ -50,6 +53,8 @@ static void rmsprop(Rule &rule, const RmspropOptions &o) {
   Term direction = g / (sqrt(second) + eps).as("denom");
   if (o.momentum != 0)
     direction = buffer = buffer * momentum + direction;
+  if (o.cautious)
+    direction = cautious(direction, g);
   p -= lr * direction;
 }
 

@@ -293,4 +293,15 @@ Term all(const Term &a, Over over) {
   return reduce(a, over, foreach::ReduceKind::all);
 }
 
+//===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
+
+/// A product with 0 keeps NaN, as the authors' code does.
+Term cautious(const Term &update, const Term &gradient) {
+  Term agrees = (update * gradient > 0).as("agrees");
+  Term share = maximum(mean(where(agrees, 1, 0)), 1e-3);
+  return (update * where(agrees, 1 / share, 0)).as("cautious");
+}
+
 } // namespace heddle::library

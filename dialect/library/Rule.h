@@ -195,6 +195,12 @@ Term amin(const Term &a, Over over = Over::tensor);
 Term any(const Term &a, Over over = Over::tensor);
 Term all(const Term &a, Over over = Over::tensor);
 
+/// The cautious form of an update: it is 0 where it opposes the gradient, and
+/// the rest of the tensor makes up for it. Liang et al., "Cautious Optimizers:
+/// Improving Training with One Line of Code", 2024; the formula is that of the
+/// authors' repository.
+Term cautious(const Term &update, const Term &gradient);
+
 } // namespace heddle::library
 
 #endif // HEDDLE_DIALECT_LIBRARY_RULE_H

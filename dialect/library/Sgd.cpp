@@ -14,7 +14,7 @@
 namespace heddle::library {
 
 namespace {
-struct SgdOptions : OptimizerOptions {
+struct SgdOptions : MomentumOptions {
   double lr = 1e-3, momentum = 0, dampening = 0, weightDecay = 0;
   bool nesterov = false;
 
@@ -26,13 +26,15 @@ struct SgdOptions : OptimizerOptions {
     list.add("weight_decay", weightDecay,
              "weight decay; 0 omits it from the program");
     list.add("nesterov", nesterov, "use Nesterov momentum");
-    OptimizerOptions::describe(list);
+    MomentumOptions::describe(list);
   }
   std::string check() const {
     if (nesterov && (momentum == 0 || dampening != 0))
       return "'nesterov=true' needs 'momentum' and no 'dampening'";
     if (dampening != 0 && momentum == 0)
       return "'dampening' needs 'momentum'";
+    if (cautious && momentum == 0)
+      return "'cautious=true' needs 'momentum'";
     return {};
   }
 };
@@ -53,6 +55,8 @@ static void sgd(Rule &rule, const SgdOptions &o) {
     Term share = o.dampening != 0 ? where(t == 1, 1, 1 - dampening) : Term();
     buffer = buffer * momentum + (o.dampening != 0 ? share * g : g);
     direction = o.nesterov ? g + momentum * buffer : buffer;
+    if (o.cautious)
+      direction = cautious(direction, g);
   }
   p -= lr * direction;
 }

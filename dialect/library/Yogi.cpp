@@ -14,7 +14,7 @@
 namespace heddle::library {
 
 namespace {
-struct YogiOptions : OptimizerOptions {
+struct YogiOptions : MomentumOptions {
   double lr = 1e-2, beta1 = 0.9, beta2 = 0.999, eps = 1e-3;
   double initial = 1e-6, weightDecay = 0;
 
@@ -27,7 +27,7 @@ struct YogiOptions : OptimizerOptions {
              "both moments before the first step");
     list.add("weight_decay", weightDecay,
              "weight decay; 0 omits it from the program");
-    OptimizerOptions::describe(list);
+    MomentumOptions::describe(list);
   }
 };
 } // namespace
@@ -46,7 +46,8 @@ static void yogi(Rule &rule, const YogiOptions &o) {
   Term square = (g * g).as("square");
   v -= (1 - b2) * sign(v - square) * square;
   Term deviation = sqrt(v) / sqrt(1 - pow(b2, t));
-  p -= lr / (1 - pow(b1, t)) * (m / (deviation + eps).as("denom"));
+  Term mean = o.cautious ? cautious(m, g) : m;
+  p -= lr / (1 - pow(b1, t)) * (mean / (deviation + eps).as("denom"));
 }
 
 std::vector<Entry> yogiPrograms() {

@@ -29,15 +29,65 @@ def _decayed(g, p, weight_decay):
     return g + weight_decay * p if weight_decay else g
 
 
-def lion(t, p, g, state, lr=1e-4, betas=(0.9, 0.99), weight_decay=0):
+def _careful(update, g, cautious):
+    """The cautious form of an update."""
+    if not cautious:
+        return update
+    agrees = update * g > 0
+    return update * (agrees / np.maximum(np.sum(agrees) / max(agrees.size, 1), 1e-3))
+
+
+def sgd(t, p, g, state, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, cautious=False):
+    g = _decayed(g, p, weight_decay)
+    if momentum:
+        buffer = state["momentum_buffer"] = g if t == 1 else momentum * state["momentum_buffer"] + (1 - dampening) * g
+        g = _careful(g + momentum * buffer if nesterov else buffer, g, cautious)
+    return p - lr * g
+
+
+def adamw(t, p, g, state, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, cautious=False,
+          decoupled_weight_decay=True):
+    mean, square = _zeros(state, p, "exp_avg", "exp_avg_sq")
+    if decoupled_weight_decay:
+        p = p * (1 - lr * weight_decay)
+    else:
+        g = _decayed(g, p, weight_decay)
+    mean = state["exp_avg"] = mean + (1 - betas[0]) * (g - mean)
+    square = state["exp_avg_sq"] = betas[1] * square + (1 - betas[1]) * g * g
+    if amsgrad:
+        square = state["max_exp_avg_sq"] = np.maximum(_zeros(state, p, "max_exp_avg_sq")[0], square)
+    mean = _careful(mean, g, cautious) / (1 - betas[0] ** t)
+    return p - lr * mean / (np.sqrt(square) / np.sqrt(1 - betas[1] ** t) + eps)
+
+
+def adam(t, p, g, state, weight_decay=0, decoupled_weight_decay=False, **options):
+    return adamw(t, p, g, state, weight_decay=weight_decay, decoupled_weight_decay=decoupled_weight_decay, **options)
+
+
+def rmsprop(t, p, g, state, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, cautious=False):
+    g = _decayed(g, p, weight_decay)
+    square = state["square_avg"] = alpha * _zeros(state, p, "square_avg")[0] + (1 - alpha) * g * g
+    if centered:
+        (mean,) = _zeros(state, p, "grad_avg")
+        mean = state["grad_avg"] = mean + (1 - alpha) * (g - mean)
+        square = square - mean * mean
+    update = g / (np.sqrt(square) + eps)
+    if momentum:
+        update = state["momentum_buffer"] = momentum * _zeros(state, p, "momentum_buffer")[0] + update
+        update = _careful(update, g, cautious)
+    return p - lr * update
+
+
+def lion(t, p, g, state, lr=1e-4, betas=(0.9, 0.99), weight_decay=0, cautious=False):
     (mean,) = _zeros(state, p, "exp_avg")
-    p = p * (1 - lr * weight_decay) - lr * np.sign(betas[0] * mean + (1 - betas[0]) * g)
+    update = _careful(np.sign(betas[0] * mean + (1 - betas[0]) * g), g, cautious)
+    p = p * (1 - lr * weight_decay) - lr * update
     state["exp_avg"] = betas[1] * mean + (1 - betas[1]) * g
     return p
 
 
 def adabelief(t, p, g, state, lr=1e-3, betas=(0.9, 0.999), eps=1e-16, weight_decay=0, amsgrad=False,
-              weight_decouple=True, fixed_decay=False, rectify=True, degenerated_to_sgd=True):
+              weight_decouple=True, fixed_decay=False, rectify=True, degenerated_to_sgd=True, cautious=False):
     b1, b2 = betas
     mean, variance = _zeros(state, p, "exp_avg", "exp_avg_var")
     if weight_decouple:
@@ -49,6 +99,7 @@ def adabelief(t, p, g, state, lr=1e-3, betas=(0.9, 0.999), eps=1e-16, weight_dec
     used = variance
     if amsgrad:
         used = state["max_exp_avg_var"] = np.maximum(_zeros(state, p, "max_exp_avg_var")[0], variance)
+    mean = _careful(mean, g, cautious)
     c1, c2 = 1 - b1**t, 1 - b2**t
     if not rectify:
         return p - lr / c1 * mean / (np.sqrt(used) / np.sqrt(c2) + eps)
@@ -61,7 +112,7 @@ def adabelief(t, p, g, state, lr=1e-3, betas=(0.9, 0.999), eps=1e-16, weight_dec
 
 
 def adan(t, p, g, state, lr=1e-3, betas=(0.98, 0.92, 0.99), eps=1e-8, weight_decay=0, max_grad_norm=0, no_prox=False,
-         whole=None):
+         cautious=False, whole=None):
     b1, b2, b3 = betas
     if max_grad_norm > 0:
         g = g * min(max_grad_norm / (whole() + eps), 1)
@@ -72,22 +123,25 @@ def adan(t, p, g, state, lr=1e-3, betas=(0.98, 0.92, 0.99), eps=1e-8, weight_dec
     square = state["exp_avg_sq"] = b3 * square + (1 - b3) * (g + b2 * difference) ** 2
     state["neg_pre_grad"] = -g
     denominator = np.sqrt(square) / np.sqrt(1 - b3**t) + eps
+    mean = _careful(mean, g, cautious)
     if no_prox:
         p = p * (1 - lr * weight_decay)
     p = p - lr * (mean / (1 - b1**t) + b2 * change / (1 - b2**t)) / denominator
     return p if no_prox else p / (1 + lr * weight_decay)
 
 
-def yogi(t, p, g, state, lr=1e-2, betas=(0.9, 0.999), eps=1e-3, initial_accumulator=1e-6, weight_decay=0):
+def yogi(t, p, g, state, lr=1e-2, betas=(0.9, 0.999), eps=1e-3, initial_accumulator=1e-6, weight_decay=0,
+         cautious=False):
     b1, b2 = betas
     mean, square = _zeros(state, p, "exp_avg", "exp_avg_sq", value=initial_accumulator)
     g = _decayed(g, p, weight_decay)
     mean = state["exp_avg"] = b1 * mean + (1 - b1) * g
     square = state["exp_avg_sq"] = square - (1 - b2) * np.sign(square - g * g) * (g * g)
-    return p - lr / (1 - b1**t) * mean / (np.sqrt(square / (1 - b2**t)) + eps)
+    return p - lr / (1 - b1**t) * _careful(mean, g, cautious) / (np.sqrt(square / (1 - b2**t)) + eps)
 
 
-def adopt(t, p, g, state, lr=1e-3, betas=(0.9, 0.9999), eps=1e-6, clip=True, weight_decay=0, decouple=False):
+def adopt(t, p, g, state, lr=1e-3, betas=(0.9, 0.9999), eps=1e-6, clip=True, weight_decay=0, decouple=False,
+          cautious=False):
     b1, b2 = betas
     mean, square = _zeros(state, p, "exp_avg", "exp_avg_sq")
     if not decouple:
@@ -100,13 +154,13 @@ def adopt(t, p, g, state, lr=1e-3, betas=(0.9, 0.9999), eps=1e-6, clip=True, wei
     scaled = g / np.maximum(np.sqrt(square), eps)
     if clip:
         scaled = np.clip(scaled, -((t - 1) ** 0.25), (t - 1) ** 0.25)
-    mean = state["exp_avg"] = b1 * mean + (1 - b1) * scaled
+    mean = state["exp_avg"] = mean + (1 - b1) * (scaled - mean)
     state["exp_avg_sq"] = b2 * square + (1 - b2) * g * g
-    return p - lr * mean
+    return p - lr * _careful(mean, g, cautious)
 
 
 def ademamix(t, p, g, state, lr=1e-3, betas=(0.9, 0.999, 0.9999), alpha=2.0, beta3_warmup=None, alpha_warmup=None,
-             eps=1e-8, weight_decay=0):
+             eps=1e-8, weight_decay=0, cautious=False):
     b1, b2, b3 = betas
     fast, slow, square = _zeros(state, p, "exp_avg_fast", "exp_avg_slow", "exp_avg_sq")
     if alpha_warmup and t < alpha_warmup:
@@ -118,10 +172,11 @@ def ademamix(t, p, g, state, lr=1e-3, betas=(0.9, 0.999, 0.9999), alpha=2.0, bet
     slow = state["exp_avg_slow"] = b3 * slow + (1 - b3) * g
     square = state["exp_avg_sq"] = b2 * square + (1 - b2) * g * g
     update = (fast / (1 - b1**t) + alpha * slow) / (np.sqrt(square) / np.sqrt(1 - b2**t) + eps)
-    return p - lr * _decayed(update, p, weight_decay)
+    return p - lr * _decayed(_careful(update, g, cautious), p, weight_decay)
 
 
-def laprop(t, p, g, state, lr=4e-4, betas=(0.9, 0.999), eps=1e-15, weight_decay=0, amsgrad=False, centered=False):
+def laprop(t, p, g, state, lr=4e-4, betas=(0.9, 0.999), eps=1e-15, weight_decay=0, amsgrad=False, centered=False,
+           cautious=False):
     b1, b2 = betas
     mean, square = _zeros(state, p, "exp_avg", "exp_avg_sq")
     rates = b1 * state.get("exp_avg_lr_1", np.zeros(())) + (1 - b1) * lr
@@ -137,22 +192,24 @@ def laprop(t, p, g, state, lr=4e-4, betas=(0.9, 0.999), eps=1e-15, weight_decay=
         if is_centered or not centered:
             square = state["max_exp_avg_sq"] = np.maximum(most, square)
     mean = state["exp_avg"] = b1 * mean + (1 - b1) * lr * g / (np.sqrt(square / (1 - b2**t)) + eps)
+    mean = _careful(mean, g, cautious)
     return (p - mean / (rates / lr if lr else 1)) * (1 - weight_decay)
 
 
 def lars(t, p, g, state, lr=0.1, momentum=0.9, dampening=0, weight_decay=0, nesterov=False, trust_coefficient=1e-3,
-         eps=1e-8, clip=False):
+         eps=1e-8, clip=False, cautious=False):
     size, slope = _norm(p), _norm(g)
     if size != 0 and slope != 0:
         rate = trust_coefficient * size / (slope + weight_decay * size + eps)
         g = _decayed(g, p, weight_decay) * (np.minimum(rate / lr, 1) if clip else rate)
     if momentum:
         buffer = state["momentum_buffer"] = g if t == 1 else momentum * state["momentum_buffer"] + (1 - dampening) * g
-        g = g + momentum * buffer if nesterov else buffer
+        g = _careful(g + momentum * buffer if nesterov else buffer, g, cautious)
     return p - lr * g
 
 
-def novograd(t, p, g, state, lr=1e-3, betas=(0.95, 0.98), eps=1e-8, weight_decay=0, grad_averaging=False, amsgrad=False):
+def novograd(t, p, g, state, lr=1e-3, betas=(0.95, 0.98), eps=1e-8, weight_decay=0, grad_averaging=False, amsgrad=False,
+             cautious=False):
     b1, b2 = betas
     (mean,) = _zeros(state, p, "exp_avg")
     before, square = state.get("exp_avg_sq", np.zeros(())), _norm(g) ** 2
@@ -161,13 +218,13 @@ def novograd(t, p, g, state, lr=1e-3, betas=(0.95, 0.98), eps=1e-8, weight_decay
     if amsgrad:
         square = np.maximum(state.get("max_exp_avg_sq", 0.0), square)
         state["max_exp_avg_sq"] = _single(square)
-    g = _decayed(g / (np.sqrt(square) + eps), p, weight_decay) * (1 - b1 if grad_averaging else 1)
-    mean = state["exp_avg"] = b1 * mean + g
-    return p - lr * mean
+    g = _decayed(g / (np.sqrt(square) + eps), p, weight_decay)
+    mean = state["exp_avg"] = b1 * mean + g * (1 - b1 if grad_averaging else 1)
+    return p - lr * _careful(mean, g, cautious)
 
 
 def lamb(t, p, g, state, lr=1e-3, bias_correction=True, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01, adam_w_mode=True,
-         grad_averaging=True, max_grad_norm=1.0, use_nvlamb=False, whole=None):
+         grad_averaging=True, max_grad_norm=1.0, use_nvlamb=False, cautious=False, whole=None):
     b1, b2 = betas
     mean, square = _zeros(state, p, "exp_avg", "exp_avg_sq")
     if max_grad_norm > 0 and whole() > max_grad_norm:
@@ -178,6 +235,7 @@ def lamb(t, p, g, state, lr=1e-3, bias_correction=True, betas=(0.9, 0.999), eps=
     square = state["exp_avg_sq"] = b2 * square + (1 - b2) * g * g
     c1, c2 = (1 - b1**t, 1 - b2**t) if bias_correction else (1, 1)
     update = mean / c1 / (np.sqrt(square / c2) + eps)
+    update = _careful(update, g, cautious)
     if adam_w_mode:
         update = _decayed(update, p, weight_decay)
     size, length = _norm(p), _norm(update)
@@ -186,8 +244,16 @@ def lamb(t, p, g, state, lr=1e-3, bias_correction=True, betas=(0.9, 0.999), eps=
     return p - lr * update
 
 
+_ADAM = dict(lr=[0.01], betas=[(0.75, 0.875)], eps=[1e-3], weight_decay=[0.1], amsgrad=[True])
 #: The formula of one step, and for each option of the class values other than the default.
 FORMULAS = {
+    "SGD": (sgd, dict(lr=[0.01], momentum=[0.5, 0.9], dampening=[0.25], weight_decay=[0.1], nesterov=[True])),
+    "Adam": (adam, {**_ADAM, "decoupled_weight_decay": [True]}),
+    "AdamW": (adamw, _ADAM),
+    "RMSprop": (
+        rmsprop,
+        dict(lr=[0.001], alpha=[0.75], eps=[1e-3], weight_decay=[0.1], momentum=[0.5, 0.9], centered=[True]),
+    ),
     "Lion": (lion, dict(lr=[0.01], betas=[(0.75, 0.875)], weight_decay=[0.5])),
     "AdaBelief": (
         adabelief,
@@ -232,8 +298,22 @@ FORMULAS = {
     ),
 }
 
-#: Options that the constructor refuses together.
-CONTRADICTIONS = {"LARS": lambda options: options.get("nesterov") and options.get("dampening")}
+for _, _values in FORMULAS.values():
+    _values["cautious"] = [True]
+
+
+def _needs_momentum(options, default=0):
+    """Options of momentum without momentum, and Nesterov momentum with dampening."""
+    wanted = any(options.get(name) for name in ("nesterov", "dampening", "cautious"))
+    return (wanted and not options.get("momentum", default)) or (options.get("nesterov") and options.get("dampening"))
+
+
+#: Options that a constructor refuses together, or that have no effect together.
+CONTRADICTIONS = {
+    "SGD": _needs_momentum,
+    "RMSprop": _needs_momentum,
+    "LARS": lambda options: _needs_momentum(options, default=0.9),
+}
 
 
 def pairwise(values, contradict=None):
@@ -249,10 +329,16 @@ def pairwise(values, contradict=None):
     def is_allowed(each):
         return not (contradict and contradict(named(dict(each))))
 
+    # Two values alone may need a third: they are allowed if some further value allows them.
+    def is_possible(pair):
+        return any(
+            is_allowed({**dict(pair), name: index}) for name in choices if name not in dict(pair) for index in choices[name]
+        )
+
     left = {
         pair
         for a in choices for b in choices if a < b for i in choices[a] for j in choices[b]
-        if is_allowed(pair := frozenset({(a, i), (b, j)}))
+        if is_possible(pair := frozenset({(a, i), (b, j)}))
     }
     found = [dict.fromkeys(choices)]
     while True:

@@ -1,4 +1,4 @@
-"""The optimizers that PyTorch does not have, against their formulas in NumPy."""
+"""The optimizers of the library against their formulas in NumPy; for PyTorch's own, see test_optim_parity.py, too."""
 
 import inspect
 import os
@@ -191,3 +191,35 @@ def test_groups_of_which_one_has_no_weight_decay():
     options = [dict(lr=0.1)] * 3 + [dict(lr=0.1, **others)] * (len(params) - 3)
     arrays, states = expected("LAMB", support.parameters(), options, gradients)
     assert_matches(optimizer, params, arrays, states, **support.tolerance(torch.float32, 6))
+
+
+@pytest.mark.parametrize("name", ["SGD", "AdamW"])
+def test_cautious_is_an_entry_only_if_it_was_given(name):
+    """State moves to PyTorch's optimizers and back; the option may be set between two steps, for one group."""
+    import copy
+
+    params = support.parameters()
+    gradients = random_gradients(params, 6)
+    options = dict(momentum=0.5) if name == "SGD" else {}
+    optimizer = getattr(heddle.optim, name)([{"params": params[:3]}, {"params": params[3:]}], lr=0.1, **options)
+    step_with(optimizer, params, gradients[:3])
+    theirs = getattr(torch.optim, name)([{"params": params[:3]}, {"params": params[3:]}], lr=0.1, **options)
+    groups = [sorted(group) for group in optimizer.state_dict()["param_groups"]]
+    assert groups == [sorted(group) for group in theirs.state_dict()["param_groups"]]
+    optimizer.param_groups[1]["cautious"] = True
+    copied = copy.deepcopy(optimizer)
+    step_with(optimizer, params, gradients[3:])
+    assert [group["cautious"] for group in optimizer.param_groups] == [False, True]
+    step_with(copied, [param for group in copied.param_groups for param in group["params"]], gradients[3:])
+    start = support.parameters()
+    arrays, states = expected(name, start, dict(lr=0.1, **options), gradients)
+    assert_matches(optimizer, params[:3], arrays[:3], states[:3], **support.tolerance(torch.float32, 6))
+    ours, others = (sum((group["params"] for group in each.param_groups), []) for each in (optimizer, copied))
+    assert all(map(torch.equal, ours, others))
+    whole = getattr(heddle.optim, name)(start, lr=0.1, **options)
+    step_with(whole, start, gradients[:3])
+    whole.param_groups[0]["cautious"] = True
+    step_with(whole, start, gradients[3:])
+    assert all(map(torch.equal, params[3:], start[3:])) and not torch.equal(params[0], start[0])
+    with pytest.raises(TypeError, match="cautious: expected True or False"):
+        getattr(heddle.optim, name)(start, cautious=torch.ones(2), **options)

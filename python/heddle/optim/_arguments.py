@@ -38,7 +38,7 @@ def arguments_of(spec: Spec) -> inspect.Signature:
     for key in spec.positional:
         parameters.append(inspect.Parameter(key, kind, default={**_DEFAULTS, **spec.defaults}[key]))
     for key in spec.defaults:
-        if key in spec.positional or key in spec.ignored or key in spec.only_initial:
+        if key in spec.positional or key in spec.ignored or key in spec.only_initial or key in spec.added:
             continue
         parts = [part for part, (entry, _) in spec.parts.items() if entry == key]
         parameters += [inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY) for each in parts or [key]]

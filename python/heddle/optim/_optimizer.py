@@ -89,7 +89,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         self._reset()
         self._max_norm: float | None = None
         self.grad_norm: Any = None
-        super().__init__(given.arguments["params"], {**values, **spec.fixed})
+        kept = {name: value for name, value in values.items() if name not in spec.added or value != spec.defaults[name]}
+        super().__init__(given.arguments["params"], {**kept, **spec.fixed})
 
     def _reset(self) -> None:
         """Forgets everything that was derived from groups and state."""
@@ -99,6 +100,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         self._skipped: list[Any] = []
         self._group_changes = 0
         self._getter: Callable[[Mapping[str, Any]], tuple[Any, ...]] | None = None
+        #: Entries that torch's optimizer does not have, and that no group has so far.
+        self._absent: Sequence[str] = ()
         self._hidden: dict[Any, dict[str, Any]] = {}
         self._captured: list[Part] = []
         self._retired: list[Any] = []
@@ -124,7 +127,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         spec = self.spec
         for name, default in spec.defaults.items():
             if (isinstance(default, bool) and name in spec.options) or name in spec.ignored:
-                _truth(group[name], name)
+                _truth(group.get(name, default) if name in spec.added else group[name], name)
         for name in spec.checked:
             value = read(group, name, spec.parts)
             key, index = spec.parts.get(name, (name, None))
@@ -180,7 +183,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         super().__setstate__(state)
         for group in self.param_groups:
             for name, value in self.spec.defaults.items():
-                group.setdefault(name, value)
+                if name not in self.spec.added:
+                    group.setdefault(name, value)
             group.update(self.spec.fixed)  # state of torch.optim.Adam that AdamW loads
         if captured and before is not None:
             self._load_in_place(before)
@@ -349,6 +353,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             return False
         changes = self._group_changes
         for place, (group, last) in enumerate(zip(groups, seen)):
+            if self._absent and any(name in group for name in self._absent):
+                return False
             try:
                 params, values = group["params"], getter(group)
             except (KeyError, TypeError):  # the parts are made again, which names the mistake
@@ -378,7 +384,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         entries = {**spec.defaults, **spec.fixed}
         switches = {name: _is_not_zero(read(group, name, spec.parts), name) for name in spec.switches}
         options = (
-            (_truth(group[name], name) and switches.get(spec.needs.get(name, ""), True))
+            (_truth(group.get(name, entries[name]), name) and switches.get(spec.needs.get(name, ""), True))
             if isinstance(entries.get(name), bool)
             else _plain_option(group[name], name)
             for name in spec.options
@@ -399,7 +405,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
     def _make_parts(self, is_scaled: bool, *, captured: bool = False) -> list[Part]:
         groups, spec = self.param_groups, self.spec
         _check_groups(groups, spec)
-        keys = [name for name in (*spec.defaults, *spec.fixed) if name not in spec.ignored]
+        self._absent = [name for name in spec.added if not any(name in group for group in groups)]
+        keys = [name for name in (*spec.defaults, *spec.fixed) if name not in spec.ignored and name not in self._absent]
         # The first key twice: itemgetter makes no tuple of one value. A rule may have no hyperparameter and no option.
         getter = operator.itemgetter(*keys, *keys[:1]) if keys else _nothing
         seen = [_seen(group, _params_of(group, place), getter(group)) for place, group in enumerate(groups)]
@@ -508,7 +515,8 @@ def _check_groups(groups: Any, spec: Spec) -> None:
             if name not in group:
                 raise BadInput(f"param_groups[{place}]: expected an entry '{name}', found none beside {listed(map(repr, group))}")
         for name, value in entries.items():
-            group.setdefault(name, value)
+            if name not in spec.added or any(name in other for other in groups):
+                group.setdefault(name, value)
 
 
 def _params_of(group: Mapping[str, Any], place: int) -> tuple[Any, ...]:

@@ -55,11 +55,11 @@ def standard(
 
 
 #: Options of several optimizers that are true or false; the others are hyperparameters that may be left out.
-FLAGS = ("amsgrad", "maximize", "nesterov", "decoupled_weight_decay", "centered")
+FLAGS = ("amsgrad", "maximize", "nesterov", "decoupled_weight_decay", "centered", "cautious")
 
 _BETAS = {"beta1": ("betas", 0), "beta2": ("betas", 1)}
 _ADAM: dict[str, Any] = {
-    "options": ("amsgrad", "maximize", "decoupled_weight_decay"),
+    "options": ("amsgrad", "maximize", "decoupled_weight_decay", "cautious"),
     "optional": ("weight_decay",),
     "parts": _BETAS,
     "checked": ("lr", "eps", "beta1", "beta2", "weight_decay"),
@@ -67,10 +67,16 @@ _ADAM: dict[str, Any] = {
 }
 
 
+def _cautious(group: Mapping[str, Any]) -> str | None:
+    if group.get("cautious") and group["momentum"] <= 0:
+        return "Cautious updates require a momentum"
+    return None
+
+
 def _nesterov(group: Mapping[str, Any]) -> str | None:
     if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
         return "Nesterov momentum requires a momentum and zero dampening"
-    return None
+    return _cautious(group)
 
 
 def _rho(group: Mapping[str, Any]) -> str | None:
@@ -100,6 +106,7 @@ MEANINGS = {
     "weight_decay": "the weight decay.",
     "nesterov": "whether to use Nesterov momentum.",
     "amsgrad": "whether to divide by the largest mean of squares so far.",
+    "cautious": "whether to step only where the momentum agrees with the gradient, and further there (Liang et al., 2024).",
     "maximize": "whether to maximize the objective.",
     "decoupled_weight_decay": "whether to apply the decay to the parameters, as AdamW does, not to the gradients.",
     "foreach": "accepted for compatibility; without effect.",
@@ -124,42 +131,45 @@ SPECS: dict[str, Spec] = {
         Spec(
             "SGD",
             dict(lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, maximize=False, foreach=None,
-                 differentiable=False, fused=None),
+                 differentiable=False, fused=None, cautious=False),
             standard("sgd"),
             keyword_only="maximize",
-            options=("nesterov", "maximize"),
+            options=("nesterov", "maximize", "cautious"),
             optional=("weight_decay", "dampening"),
             switches=("momentum",),
-            needs={"dampening": "momentum", "nesterov": "momentum"},
+            needs={"dampening": "momentum", "nesterov": "momentum", "cautious": "momentum"},
             hidden=("step",),
             checked=("lr", "momentum", "weight_decay"),
             check=_nesterov,
             functional=("momentum_buffer",),
             positional=("has_sparse_grad", "foreach", "fused", "grad_scale", "found_inf"),
             unneeded={"momentum_buffer": "momentum"},
+            added=("cautious",),
             doc="Gradient descent, with plain or Nesterov momentum; the formulas are those of `torch.optim.SGD`.",
         ),
         Spec(
             "Adam",
             dict(lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, foreach=None, maximize=False,
-                 capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False),
+                 capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False, cautious=False),
             keyword_only="foreach",
             functional=("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step"),
             positional=("foreach", "capturable", "differentiable", "fused", "grad_scale", "found_inf", "has_complex",
                         "decoupled_weight_decay"),
             unneeded={"max_exp_avg_sq": "amsgrad"},
+            added=("cautious",),
             doc="Adam (Kingma and Ba, 2015), AMSGrad (Reddi et al., 2018); the formulas are those of `torch.optim.Adam`.",
             **_ADAM,
         ),
         Spec(
             "AdamW",
             dict(lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, maximize=False,
-                 foreach=None, capturable=False, differentiable=False, fused=None),
+                 foreach=None, capturable=False, differentiable=False, fused=None, cautious=False),
             fixed={"decoupled_weight_decay": True},
             keyword_only="maximize",
             functional=("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step"),
             positional=("foreach", "capturable", "differentiable", "fused", "grad_scale", "found_inf", "has_complex"),
             unneeded={"max_exp_avg_sq": "amsgrad"},
+            added=("cautious",),
             doc="Adam with decoupled weight decay (Loshchilov and Hutter, 2019); the formulas are those of "
             "`torch.optim.AdamW`.",
             **_ADAM,
@@ -182,15 +192,19 @@ SPECS: dict[str, Spec] = {
         Spec(
             "RMSprop",
             dict(lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False,
-                 foreach=None, maximize=False, differentiable=False),
+                 foreach=None, maximize=False, differentiable=False, cautious=False),
             standard("rmsprop"),
-            options=("centered", "maximize"),
+            keyword_only="cautious",
+            options=("centered", "maximize", "cautious"),
             optional=("weight_decay",),
             switches=("momentum",),
+            needs={"cautious": "momentum"},
+            check=_cautious,
             checked=("lr", "eps", "momentum", "weight_decay", "alpha"),
             functional=("square_avg", "grad_avg", "momentum_buffer", "step"),
             positional=("foreach", "maximize", "differentiable", "capturable", "has_complex"),
             unneeded={"grad_avg": "centered", "momentum_buffer": "momentum"},
+            added=("cautious",),
             doc="RMSprop (Hinton, 2012); the formulas are those of `torch.optim.RMSprop`.",
         ),
         Spec(
@@ -295,10 +309,10 @@ SPECS: dict[str, Spec] = {
         ),
         Spec(
             "Lion",
-            dict(lr=1e-4, betas=(0.9, 0.99), weight_decay=0, maximize=False),
+            dict(lr=1e-4, betas=(0.9, 0.99), weight_decay=0, maximize=False, cautious=False),
             standard("lion"),
             keyword_only="maximize",
-            options=("maximize",),
+            options=("maximize", "cautious"),
             optional=("weight_decay",),
             parts=_BETAS,
             checked=("lr", "beta1", "beta2", "weight_decay"),
@@ -308,10 +322,10 @@ SPECS: dict[str, Spec] = {
         Spec(
             "AdaBelief",
             dict(lr=1e-3, betas=(0.9, 0.999), eps=1e-16, weight_decay=0, amsgrad=False, weight_decouple=True,
-                 fixed_decay=False, rectify=True, degenerated_to_sgd=True, maximize=False),
+                 fixed_decay=False, rectify=True, degenerated_to_sgd=True, maximize=False, cautious=False),
             standard("adabelief", flags=("weight_decouple", "fixed_decay", "rectify", "degenerated_to_sgd")),
             keyword_only="maximize",
-            options=("amsgrad", "weight_decouple", "fixed_decay", "rectify", "degenerated_to_sgd", "maximize"),
+            options=("amsgrad", "weight_decouple", "fixed_decay", "rectify", "degenerated_to_sgd", "maximize", "cautious"),
             optional=("weight_decay",),
             parts=_BETAS,
             checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
@@ -330,10 +344,10 @@ SPECS: dict[str, Spec] = {
         Spec(
             "Adan",
             dict(lr=1e-3, betas=(0.98, 0.92, 0.99), eps=1e-8, weight_decay=0.0, max_grad_norm=0.0, no_prox=False,
-                 foreach=True, fused=False, maximize=False),
+                 foreach=True, fused=False, maximize=False, cautious=False),
             standard("adan", flags=("no_prox",)),
             keyword_only="maximize",
-            options=("no_prox", "maximize"),
+            options=("no_prox", "maximize", "cautious"),
             optional=("weight_decay", "max_grad_norm"),
             parts={**_BETAS, "beta3": ("betas", 2)},
             checked=("lr", "eps", "beta1", "beta2", "beta3", "weight_decay", "max_grad_norm"),
@@ -347,10 +361,11 @@ SPECS: dict[str, Spec] = {
         ),
         Spec(
             "Yogi",
-            dict(lr=1e-2, betas=(0.9, 0.999), eps=1e-3, initial_accumulator=1e-6, weight_decay=0, maximize=False),
+            dict(lr=1e-2, betas=(0.9, 0.999), eps=1e-3, initial_accumulator=1e-6, weight_decay=0, maximize=False,
+                 cautious=False),
             standard("yogi"),
             keyword_only="maximize",
-            options=("maximize",),
+            options=("maximize", "cautious"),
             initial={"exp_avg": "initial_accumulator", "exp_avg_sq": "initial_accumulator"},
             only_initial=("initial_accumulator",),
             optional=("weight_decay",),
@@ -363,10 +378,10 @@ SPECS: dict[str, Spec] = {
         Spec(
             "ADOPT",
             dict(lr=1e-3, betas=(0.9, 0.9999), eps=1e-6, clip=True, weight_decay=0.0, decouple=False, foreach=None,
-                 maximize=False, capturable=False, differentiable=False, fused=None),
+                 maximize=False, capturable=False, differentiable=False, fused=None, cautious=False),
             standard("adopt", flags=("clip", "decouple")),
             keyword_only="foreach",
-            options=("clip", "decouple", "maximize"),
+            options=("clip", "decouple", "maximize", "cautious"),
             optional=("weight_decay",),
             parts=_BETAS,
             checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
@@ -381,10 +396,10 @@ SPECS: dict[str, Spec] = {
         Spec(
             "AdEMAMix",
             dict(lr=1e-3, betas=(0.9, 0.999, 0.9999), alpha=2.0, beta3_warmup=None, alpha_warmup=None, eps=1e-8,
-                 weight_decay=0, maximize=False),
+                 weight_decay=0, maximize=False, cautious=False),
             standard("ademamix"),
             keyword_only="maximize",
-            options=("maximize",),
+            options=("maximize", "cautious"),
             optional=("weight_decay", "beta3_warmup", "alpha_warmup"),
             parts={**_BETAS, "beta3": ("betas", 2)},
             checked=("lr", "eps", "alpha", "beta1", "beta2", "beta3", "weight_decay"),
@@ -399,10 +414,11 @@ SPECS: dict[str, Spec] = {
         ),
         Spec(
             "LaProp",
-            dict(lr=4e-4, betas=(0.9, 0.999), eps=1e-15, weight_decay=0, amsgrad=False, centered=False, maximize=False),
+            dict(lr=4e-4, betas=(0.9, 0.999), eps=1e-15, weight_decay=0, amsgrad=False, centered=False, maximize=False,
+                 cautious=False),
             standard("laprop"),
             keyword_only="maximize",
-            options=("amsgrad", "centered", "maximize"),
+            options=("amsgrad", "centered", "maximize", "cautious"),
             optional=("weight_decay",),
             parts=_BETAS,
             checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
@@ -416,13 +432,13 @@ SPECS: dict[str, Spec] = {
         Spec(
             "LARS",
             dict(lr=0.1, momentum=0.9, dampening=0, weight_decay=0, nesterov=False, trust_coefficient=1e-3, eps=1e-8,
-                 clip=False, maximize=False),
+                 clip=False, maximize=False, cautious=False),
             standard("lars", flags=("clip",)),
             keyword_only="maximize",
-            options=("nesterov", "clip", "maximize"),
+            options=("nesterov", "clip", "maximize", "cautious"),
             optional=("weight_decay", "dampening"),
             switches=("momentum",),
-            needs={"dampening": "momentum", "nesterov": "momentum"},
+            needs={"dampening": "momentum", "nesterov": "momentum", "cautious": "momentum"},
             hidden=("step",),
             checked=("lr", "momentum", "weight_decay", "trust_coefficient", "eps"),
             check=_nesterov,
@@ -437,10 +453,10 @@ SPECS: dict[str, Spec] = {
         Spec(
             "NovoGrad",
             dict(lr=1e-3, betas=(0.95, 0.98), eps=1e-8, weight_decay=0, grad_averaging=False, amsgrad=False,
-                 maximize=False),
+                 maximize=False, cautious=False),
             standard("novograd", flags=("grad_averaging",)),
             keyword_only="maximize",
-            options=("grad_averaging", "amsgrad", "maximize"),
+            options=("grad_averaging", "amsgrad", "maximize", "cautious"),
             optional=("weight_decay",),
             parts=_BETAS,
             checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
@@ -455,10 +471,10 @@ SPECS: dict[str, Spec] = {
         Spec(
             "LAMB",
             dict(lr=1e-3, bias_correction=True, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01, adam_w_mode=True,
-                 grad_averaging=True, max_grad_norm=1.0, use_nvlamb=False, maximize=False),
+                 grad_averaging=True, max_grad_norm=1.0, use_nvlamb=False, maximize=False, cautious=False),
             standard("lamb", flags=("bias_correction", "adam_w_mode", "grad_averaging", "use_nvlamb")),
             keyword_only="maximize",
-            options=("bias_correction", "adam_w_mode", "grad_averaging", "use_nvlamb", "maximize"),
+            options=("bias_correction", "adam_w_mode", "grad_averaging", "use_nvlamb", "maximize", "cautious"),
             optional=("weight_decay", "max_grad_norm"),
             parts=_BETAS,
             checked=("lr", "eps", "beta1", "beta2", "weight_decay", "max_grad_norm"),

@@ -103,6 +103,11 @@ const std::vector<NamedProgram> &standardPrograms() {
           "novograd:weight_decay=0.1",
           "novograd:amsgrad=true,grad_averaging=true,dtype=bf16",
           "lamb",
+          "lion:cautious=true",
+          "adamw:cautious=true,dtype=f32/bf16",
+          "sgd:momentum=0.9,nesterov=true,cautious=true,groups=true",
+          "adopt:cautious=true",
+          "lamb:cautious=true,max_grad_norm=0",
           "lamb:max_grad_norm=0,groups=true",
           "lamb:adam_w_mode=false,use_nvlamb=true,dtype=f32/bf16"})
       add(text);

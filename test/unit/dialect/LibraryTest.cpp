@@ -122,6 +122,8 @@ TEST(Library, EveryValueHasAName) {
         "yogi:weight_decay=1",
         "adopt:weight_decay=1",
         "laprop:amsgrad=true,centered=true",
+        "lion:cautious=true",
+        "adamw:cautious=true",
         "lars:weight_decay=1,clip=true",
         "novograd:amsgrad=true",
         "lamb",
@@ -176,7 +178,7 @@ TEST(LibraryErrors, Options) {
   EXPECT_EQ(errorOf("sgd:momentun=0.9"),
             "'sgd' has no option 'momentun'; did you mean 'momentum'? Its "
             "options are lr, momentum, dampening, weight_decay, nesterov, "
-            "maximize, state, groups, dtype");
+            "cautious, maximize, state, groups, dtype");
   EXPECT_EQ(errorOf("global_norm:zzz=1"),
             "'global_norm' has no option 'zzz'. Its options are dtype");
   EXPECT_EQ(errorOf("sgd:lr=0.1,lr=0.2"),
