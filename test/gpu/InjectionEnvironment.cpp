@@ -8,7 +8,23 @@
 #include "ProgramHarness.h"
 #include "test/unit/boundary/Environment.h"
 
+#include <cstdlib>
+#include <filesystem>
+
 namespace heddle::test {
+
+/// The driver behind libheddle_faulty_driver.so: the one that
+/// HEDDLE_CUDA_DRIVER names, or that of the GPU.
+[[maybe_unused]] static const bool driverNamed = [] {
+  if (const char *named = std::getenv("HEDDLE_CUDA_DRIVER"))
+    setenv("HEDDLE_FAULTY_DRIVER_OF", named, 1);
+  std::error_code ignored;
+  auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored)
+                    .parent_path()
+                    .parent_path();
+  std::string library = folder / "lib" / "libheddle_faulty_driver.so";
+  return setenv("HEDDLE_CUDA_DRIVER", library.c_str(), 1) == 0;
+}();
 
 /// Bytes of device 0, for all processes.
 size_t deviceMemory() {

@@ -4,16 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Compiled programs on a GPU, as in test/unit/boundary. Only requests of
-// libheddle.so are refused, none of the driver or of NVRTC. After each refusal,
+// libheddle.so are refused, none of the driver or of NVRTC. Driver calls fail in
+// libheddle_faulty_driver.so. After each refusal,
 // the program must have the bits of the first run.
 //
 //===----------------------------------------------------------------------===//
 
+#include "FaultyDriver.h"
 #include "test/unit/boundary/Calls.h"
 #include "test/unit/boundary/InjectionHarness.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <vector>
 
 using namespace heddle::test;
@@ -251,6 +255,66 @@ TEST(InjectionTest, MemoryOfACudaCompilationWithoutCache) {
   Injected injected{Resource::Memory, false, 8, lostPerFailure};
   injected.before = clearCache;
   expectHolds(compileForDevice, injected);
+}
+
+//===----------------------------------------------------------------------===//
+// Driver calls
+//===----------------------------------------------------------------------===//
+
+template <typename Function> Function ofFaultyDriver(const char *name) {
+  static void *const driver =
+      dlopen(std::getenv("HEDDLE_CUDA_DRIVER"), RTLD_NOW | RTLD_LOCAL);
+  return reinterpret_cast<Function>(driver ? dlsym(driver, name) : nullptr);
+}
+
+/// Runs the sequence once for each of its calls of the driver, which fails.
+void expectHoldsForEachCall(const Sequence &sequence, long most) {
+  auto fail = ofFaultyDriver<decltype(&heddle_faulty_driver_fail)>(
+      "heddle_faulty_driver_fail");
+  auto calls = ofFaultyDriver<decltype(&heddle_faulty_driver_calls)>(
+      "heddle_faulty_driver_calls");
+  ASSERT_TRUE(fail && calls);
+  ASSERT_TRUE(succeeded(sequence()));
+  fail(0);
+  ASSERT_TRUE(succeeded(sequence()));
+  long total = calls();
+  ASSERT_GT(total, 20);
+  size_t onDevice = deviceMemory();
+  int failures = 0, tested = 0;
+  for (long nth : requestsToRefuse(total, most)) {
+    SCOPED_TRACE("call " + std::to_string(nth) + " of " +
+                 std::to_string(total));
+    fail(nth);
+    Outcome outcome = sequence();
+    fail(0);
+    ++tested;
+    if (outcome.status != HEDDLE_OK) {
+      ++failures;
+      EXPECT_STRNE(outcome.error, "");
+    }
+    EXPECT_FALSE(outcome.wrongResult);
+    ASSERT_TRUE(succeeded(sequence()));
+    if (testing::Test::HasFailure())
+      break;
+  }
+  EXPECT_LE(deviceMemory(), onDevice + deviceMemoryTolerance);
+  std::printf("%ld calls, %d of them fail, %d failures\n", total, tested,
+              failures);
+}
+
+TEST(InjectionTest, DriverCallsOfACudaGraph) {
+  HEDDLE_NEED_CUDA_EXECUTABLE();
+  expectHoldsForEachCall(
+      [] { return runOnCuda(Executables::cuda(), Executables::cudaSum()); },
+      400);
+}
+TEST(InjectionTest, DriverCallsOfAnOptimizer) {
+  HEDDLE_COMPILE_OR_SKIP(optimizer, "clip_by_global_norm+adamw");
+  expectHoldsForEachCall([] { return runOptimizer(optimizer); }, 400);
+}
+TEST(InjectionTest, DriverCallsOfSinkhorn) {
+  HEDDLE_COMPILE_OR_SKIP(sinkhorn, "sinkhorn");
+  expectHoldsForEachCall([] { return runSinkhorn(sinkhorn); }, 200);
 }
 
 } // namespace
