@@ -231,10 +231,12 @@ class StateLists:
             made = []
             for place in places:
                 param, dtype = self._members.all[place].param, self._state_dtype(place)
+                # Both parts of a complex number are elements of the list, as in torch's Adagrad.
+                initial = complex(each.initial, each.initial) if dtype.is_complex else each.initial
                 made.append(
                     torch.full_like(
                         param.detach(),
-                        each.initial,
+                        initial,
                         dtype=dtype,
                         memory_format=torch.preserve_format,
                         requires_grad=False,
