@@ -77,6 +77,11 @@ Expected<std::vector<RowProgram>> readPrograms(StringRef path) {
   if (code)
     return makeError(StatusCode::BadInput, "cannot read folder '{0}': {1}",
                      path, code.message());
+  if (!isFolder && sys::path::extension(path) != ".mlir")
+    return makeError(StatusCode::BadInput,
+                     "'{0}': expected a folder of programs, or a file that "
+                     "ends in .mlir, found another file",
+                     path);
   if (!isFolder)
     files.push_back(path.str());
   if (files.empty())
