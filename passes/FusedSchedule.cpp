@@ -89,7 +89,8 @@ static bool reducesElements(SweepOp sweep, unsigned segment) {
   auto levels = Levels::infer(sweep, segment);
   return succeeded(levels) &&
          llvm::any_of(reduces, [&](fused::ReduceOp reduce) {
-           return levels->countedBy(reduce) > Level::member;
+           return levels->countedBy(reduce) > Level::member &&
+                  !levels->reducesCompleteColumns(reduce);
          });
 }
 
