@@ -168,6 +168,8 @@ uint64_t Layout::Resolver::scratchCount(ScratchPer per, const TableView &view) {
     return max_panels;
   case ScratchPer::Row:
     return view.longest;
+  case ScratchPer::TileBlock:
+    return SaturatingMultiply<uint64_t>(view.tileCount, view.blocksPerTile);
   case ScratchPer::Once:
     break;
   }

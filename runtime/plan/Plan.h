@@ -105,9 +105,9 @@ struct PlanTable {
   std::vector<PlanSegment> segments;
 };
 
-/// A scratch area has one element for each of these. The last three are for
-/// panel loops, which process one member after the other: their areas have the
-/// size for the largest member.
+/// A scratch area has one element for each of these. `PanelColumn`, `Row` and
+/// `Panel` are for panel loops, which process one member after the other: their
+/// areas have the size for the largest member.
 enum class ScratchPer : uint8_t {
   Tile,
   Member,
@@ -115,7 +115,9 @@ enum class ScratchPer : uint8_t {
   Once,
   PanelColumn,
   Row,
-  Panel
+  Panel,
+  /// One for each of the blocks that divide a tile.
+  TileBlock
 };
 
 struct PlanScratch {
