@@ -61,7 +61,7 @@ static FailureOr<LevelOf> levelOfRecord(RecordOp op, LevelOf value) {
   if (value.level > Level::member)
     return op.emitOpError("expected to record a member or list value, found ")
            << articleAndName(value.level) << " value";
-  return LevelOf{Level::member, true};
+  return LevelOf{Level::member, true, value.afterColumns};
 }
 
 static FailureOr<LevelOf> levelOfReduction(ReduceOp op, LevelOf operand,
@@ -87,12 +87,15 @@ static FailureOr<LevelOf> levelOfReduction(ReduceOp op, LevelOf operand,
   // A value of the whole list stays incomplete, also if `from` counts it once
   // per member.
   bool isMember = own == Level::member && operand.level == Level::member;
+  bool isColumn = own == Level::column && operand.level == Level::column;
+  if (operand.after && isColumn && to == Level::member)
+    return LevelOf{to, true, true};
   if (operand.after && !(isMember && to == Level::list))
     return op.emitOpError("reduces ")
            << articleAndName(own)
            << " value that is complete only after the sweep; it belongs in "
               "another sweep";
-  return LevelOf{to, to != Level::row};
+  return LevelOf{to, to != Level::row, operand.afterColumns};
 }
 
 /// Checks the level of a shift, which is complete before the exponentials.
@@ -128,6 +131,7 @@ joinOfOperands(Operation &op, llvm::function_ref<LevelOf(Value)> of) {
     LevelOf level = of(operand);
     joined.level = join(joined.level, level.level);
     joined.after |= level.after;
+    joined.afterColumns |= level.afterColumns;
     if (level.after && level.level == Level::list)
       return op.emitOpError("uses a list value that is complete only after "
                             "the sweep; it belongs in the epilogue");
@@ -138,6 +142,10 @@ joinOfOperands(Operation &op, llvm::function_ref<LevelOf(Value)> of) {
            << articleAndName(joined.level)
            << " value from a value that is complete only after the sweep; "
               "it belongs in another sweep";
+  if (joined.afterColumns && joined.level == Level::column)
+    return op.emitOpError("computes a column value from a value that is "
+                          "complete only after the columns; it belongs in "
+                          "another sweep");
   return joined;
 }
 

@@ -21,6 +21,10 @@ struct LevelOf {
   Level level;
   /// Whether the value is complete only after the sweep.
   bool after;
+  /// Whether the value of a member or list is complete only after the columns
+  /// are: it depends on a reduction of column values that are complete after
+  /// the sweep.
+  bool afterColumns = false;
   bool operator==(const LevelOf &) const = default;
 };
 
@@ -61,6 +65,12 @@ public:
   bool isAfter(mlir::Value value) const { return of(value).after; }
   /// The level whose values `reduce` combines.
   Level countedBy(ReduceOp reduce) const;
+  /// Whether `reduce` combines column values that are complete only after the
+  /// sweep.
+  bool reducesCompleteColumns(ReduceOp reduce) const {
+    return reduce.getLevel() == Level::member && isAfter(reduce.getValue()) &&
+           countedBy(reduce) == Level::column;
+  }
 
 private:
   llvm::DenseMap<mlir::Value, LevelOf> levels;

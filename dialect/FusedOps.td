@@ -127,6 +127,7 @@ def Fused_ReduceOp : Fused_Op<"reduce", [Pure, HasParent<"SweepOp">, AttrSizedOp
   let description = [{
     The result has level `level`. The operand contributes one value for each element, row, column or member, according
     to its own level. With `from`, which names a higher level, it contributes one value for each value of that level.
+    The results of columns may be reduced to their member. No column can use the value of the member.
 
     Three operands of `logsumexp` are *hints*: they allow a faster computation and never affect the result.
 

@@ -94,7 +94,8 @@ std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
       Level from =
           reduce.getFrom() ? join(of.level, *reduce.getFrom()) : of.level;
       bool sums = reduce.getKind() == ReduceKind::logsumexp;
-      if (foreach::hasPosition(reduce.getKind()))
+      bool ofColumns = levels->reducesCompleteColumns(reduce);
+      if (foreach::hasPosition(reduce.getKind()) && !ofColumns)
         return refuse("panels do not combine positions of maxima");
       if (level == Level::row) {
         if (accumulated)
@@ -116,10 +117,11 @@ std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
       } else if (level == Level::member && !of.after && of.level == from &&
                  (from == Level::row || from == Level::column)) {
         panel.members.push_back(reduce);
+      } else if (ofColumns) {
+        panel.ofCompleteColumns.push_back(reduce);
       } else {
-        return refuse(
-            "it reduces values over a member that are neither row values nor "
-            "column values from before the iteration");
+        return refuse("it reduces values over a member that are neither row "
+                      "values nor column values");
       }
       accumulated |= level == Level::row;
     }

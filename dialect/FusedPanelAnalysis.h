@@ -23,6 +23,8 @@ struct PanelAnalysis {
   /// Reductions over rows, over columns, and over the member (of row values, or
   /// of column values from before the sweep), in order.
   llvm::SmallVector<ReduceOp> rows, columns, members;
+  /// Reductions over the member of column values that the iteration computes.
+  llvm::SmallVector<ReduceOp> ofCompleteColumns;
   /// Values of the accumulate phase: they depend on a reduction of their row.
   llvm::DenseSet<mlir::Value> accumulated;
   /// Element values of the reduce phase that the accumulate phase uses, except

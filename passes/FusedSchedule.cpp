@@ -34,9 +34,13 @@ static constexpr int64_t kAccess = 16, kLeastVector = 4;
 /// The most bytes that a thread loads at a time, if it maps elements of several
 /// sizes.
 static constexpr int64_t kLoaded = 80;
-/// Rounds of a tile whose elements of 16 bits are only mapped. With more,
-/// blocks end less evenly.
+/// Rounds of a tile whose elements are only mapped, and that are of 16 bits or
+/// more than fit next to precomputed scalars. With more, blocks end less
+/// evenly.
 static constexpr int64_t kMappedRounds = 2;
+/// The most bytes of a thread's elements for which the math of precomputed
+/// scalars, which some steps need, leaves enough registers.
+static constexpr int64_t kBesidePrecomputed = 64;
 /// A segment that reduces elements has longer tiles, so that partials and
 /// tickets cost less. Its partition does not depend on its other operations, so
 /// a sum has the same bits with and without fusion.
@@ -69,10 +73,15 @@ static int64_t vectorOf(SweepOp sweep, unsigned segment, bool rows) {
 
 /// The rounds of a tile of a segment whose elements are only mapped. A thread
 /// that processes elements of 16 bits executes many instructions for each byte.
-/// Rounds share those that it executes once.
-static int64_t mappedRounds(SweepOp sweep, unsigned segment) {
-  bool packed = llvm::is_contained(elementSizes(sweep, segment).all(), 2);
-  return packed ? kMappedRounds : 1;
+/// Rounds share those that it executes once. If a thread has too many elements,
+/// compilers need fewer registers for a loop over rounds than for one round.
+static int64_t mappedRounds(SweepOp sweep, unsigned segment, int64_t vector) {
+  ElementSizes sizes = elementSizes(sweep, segment);
+  bool packed = llvm::is_contained(sizes.all(), 2);
+  bool crowded =
+      !sweep.getSegmentBlock(segment).getOps<PrecomputeOp>().empty() &&
+      vector * llvm::sum_of(sizes.read) > kBesidePrecomputed;
+  return packed || crowded ? kMappedRounds : 1;
 }
 
 static bool reducesElements(SweepOp sweep, unsigned segment) {
@@ -80,7 +89,8 @@ static bool reducesElements(SweepOp sweep, unsigned segment) {
   auto levels = Levels::infer(sweep, segment);
   return succeeded(levels) &&
          llvm::any_of(reduces, [&](fused::ReduceOp reduce) {
-           return levels->countedBy(reduce) > Level::member;
+           return levels->countedBy(reduce) > Level::member &&
+                  !levels->reducesCompleteColumns(reduce);
          });
 }
 
@@ -204,7 +214,7 @@ static ScheduleAttr scheduleFor(SweepOp sweep, std::string &remark) {
       tile.push_back(1);
     } else {
       tile.push_back(kThreads * v *
-                     (reduces ? kReducedRounds : mappedRounds(sweep, s)));
+                     (reduces ? kReducedRounds : mappedRounds(sweep, s, v)));
     }
   }
   StringRef reason =

@@ -3,6 +3,7 @@
 #
 #   run.sh test [GTEST ARGUMENTS]     run every GPU test binary
 #   run.sh sanitize [GTEST ARGUMENTS] run them under compute-sanitizer (memcheck, synccheck); skips LargeTest (9 GB)
+#                                     and InjectionTest (failure injection)
 #   run.sh python [PYTEST ARGUMENTS]  run the tests of heddle.optim, heddle.ot and rules; needs PyTorch, pytest, expecttest
 #   run.sh bench [BENCH ARGUMENTS]    run 'heddle bench' (default: optimizers)
 #   run.sh COMMAND ...                run any command in the bundle, with its bin/ on the PATH
@@ -44,7 +45,7 @@ sanitize)
     echo "run.sh: compute-sanitizer not found on the PATH or in CUDA_HOME; install the CUDA toolkit" >&2
     exit 1
   }
-  [ $# -gt 0 ] || set -- --gtest_filter=-LargeTest.*
+  [ $# -gt 0 ] || set -- --gtest_filter=-LargeTest.*:InjectionTest.*
   code=0
   for tool in memcheck synccheck; do
     for binary in bin/heddle_gpu*_tests; do
@@ -66,7 +67,7 @@ bench)
   exec bin/heddle bench "$@"
   ;;
 "")
-  sed -n '2,9p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'
+  sed -n '2,10p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'
   exit 2
   ;;
 *) exec "$@" ;;

@@ -95,6 +95,9 @@ void MemberEnd::emitColumns() {
   for (const SegmentResult &result : segment.results)
     if (result.at == Level::column && result.isStored())
       roots.push_back(result.value);
+  for (const SegmentReduction &reduction : segment.reductions)
+    if (reduction.ofCompleteColumns)
+      roots.push_back(fused::ReduceOp(reduction.op).getValue());
   if (roots.empty())
     return;
   auto needed =
@@ -106,6 +109,19 @@ void MemberEnd::emitColumns() {
       Value *total = reductionOf(reduction).address(
           scratch(reduction, ScratchPer::tileColumn), columnBase);
       combined.emplace_back(reduction, total);
+    }
+  Value *threads = ir.i64(layout.threads);
+  struct OverColumns {
+    SegmentReduction reduction;
+    Reduction states;
+    Lanes lanes;
+  };
+  llvm::SmallVector<OverColumns, 2> ofMember;
+  for (const SegmentReduction &reduction : segment.reductions)
+    if (reduction.ofCompleteColumns) {
+      Reduction states = reductionOf(reduction);
+      ofMember.push_back({reduction, states, states.makeLanes("columns")});
+      states.clearLanes(ofMember.back().lanes, ir.smaller(columns, threads));
     }
   ir.loop(columns, "column", [&](Value *j) {
     Position at;
@@ -121,7 +137,18 @@ void MemberEnd::emitColumns() {
     for (const SegmentResult &result : segment.results)
       if (result.at == Level::column && result.isStored())
         store(result, at);
+    for (OverColumns &over : ofMember) {
+      Value *lane = b.CreateURem(j, threads);
+      Value *value = get(fused::ReduceOp(over.reduction.op).getValue());
+      over.states.storeLane(
+          over.states.combine(over.states.loadLane(over.lanes, lane),
+                              over.states.lift(value, j)),
+          over.lanes, lane);
+    }
   });
+  for (OverColumns &over : ofMember)
+    setResults(over.reduction, over.states,
+               over.states.overBlock(over.lanes, ir.smaller(columns, threads)));
 }
 
 void MemberEnd::emit() {
@@ -141,7 +168,7 @@ void MemberEnd::emit() {
         (result.at == Level::member || result.at == Level::column))
       roots.push_back(result.value);
   for (const SegmentReduction &reduction : segment.reductions) {
-    if (reduction.from == Level::member)
+    if (reduction.from == Level::member || reduction.ofCompleteColumns)
       roots.push_back(fused::ReduceOp(reduction.op).getValue());
     else if (reduction.to == Level::member || reduction.to == Level::list)
       combineTiles(reduction);
@@ -150,8 +177,12 @@ void MemberEnd::emit() {
     return level <= Level::member || level == Level::column;
   });
   compute(needed, {}, [&](mlir::Value value) {
-    return segment.levelOf(value) <= Level::member;
+    return segment.levelOf(value) <= Level::member &&
+           !segment.isAfterColumns(value);
   });
+  emitColumns();
+  compute(needed, {},
+          [&](mlir::Value value) { return segment.isAfterColumns(value); });
   for (const SegmentReduction &reduction : segment.reductions)
     if (reduction.from == Level::member) {
       // A position counts all members of the list, including inactive ones.
@@ -160,7 +191,6 @@ void MemberEnd::emit() {
       Value *position = field(context.countOffset() + 20, "index");
       keepForList(reduction, states, states.lift(get(value), position));
     }
-  emitColumns();
   for (const SegmentResult &result : segment.results)
     if (result.at == Level::member && result.isStored())
       store(result, {});

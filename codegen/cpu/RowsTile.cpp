@@ -95,7 +95,7 @@ void RowsTile::findWork() {
         (result.at == Level::element || result.at == Level::row))
       roots.push_back(result.value);
   for (const SegmentReduction &reduction : segment.reductions) {
-    if (reduction.from == Level::member)
+    if (reduction.from == Level::member || reduction.ofCompleteColumns)
       continue;
     Reduction states = reductionOf(reduction);
     Running r{reduction, states, {}, nullptr};

@@ -58,7 +58,8 @@ void Segment::findReductions() {
   for (auto op : block->getOps<fused::ReduceOp>()) {
     if (!seen.contains(op))
       continue;
-    reductions.push_back({op, levels.countedBy(op), op.getLevel()});
+    reductions.push_back({op, levels.countedBy(op), op.getLevel(),
+                          levels.reducesCompleteColumns(op)});
   }
 }
 

@@ -22,6 +22,7 @@ struct SegmentReduction {
   fused::ReduceOp op;
   fused::Level from; // the level of the values that it combines
   fused::Level to;
+  bool ofCompleteColumns; // Levels::reducesCompleteColumns
 };
 
 /// A value that the segment yields: one for each element, row, column or
@@ -45,6 +46,10 @@ public:
 
   fused::Level levelOf(mlir::Value value) const {
     return levels.of(value).level;
+  }
+  /// Whether a value is complete only after the columns are.
+  bool isAfterColumns(mlir::Value value) const {
+    return levels.of(value).afterColumns;
   }
   /// The number of traversals of the row after which a value is complete.
   int phaseOf(mlir::Value value) const { return phases.lookup(value); }

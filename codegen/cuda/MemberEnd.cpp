@@ -42,7 +42,27 @@ LogicalResult SegmentEmitter::emitMemberValues() {
   }
   return declareOps([&](Operation *op) {
     fused::LevelOf level = levels.of(op->getResult(0));
-    return level.after && level.level == Level::member;
+    return level.after && level.level == Level::member && !level.afterColumns;
+  });
+}
+
+/// Combines the columns of the member into the values that depend on them.
+LogicalResult SegmentEmitter::emitValuesOfColumns() {
+  bool any = false;
+  for (fused::ReduceOp op : reductions) {
+    if (!levels.reducesCompleteColumns(op))
+      continue;
+    any = true;
+    std::string state = accumulators[op];
+    os << state << " = heddle::over_block<" << kindOf(op) << ", "
+       << layout.threads << ">(" << state << ");\n";
+    declareReduced(op, state);
+  }
+  if (!any)
+    return success();
+  return declareOps([&](Operation *op) {
+    return levels.of(op->getResult(0)).afterColumns &&
+           isUsedAtEnd(op->getResult(0));
   });
 }
 
@@ -159,7 +179,8 @@ void SegmentEmitter::findUsedAtEnd() {
     if (slot >= 0 && isWrittenAtEnd(slots.operands[slot].index))
       open.push_back(value);
   for (fused::ReduceOp op : reductions)
-    if (levels.countedBy(op) <= Level::member)
+    if (levels.countedBy(op) <= Level::member ||
+        levels.reducesCompleteColumns(op))
       open.push_back(op.getValue());
   // A scalar that the epilogue replaces is read for the value that replaces it.
   for (auto precompute : body.getOps<fused::PrecomputeOp>())
@@ -195,6 +216,10 @@ LogicalResult SegmentEmitter::emitEnd() {
   bool anyColumn = reducesColumns || llvm::any_of(slots.results, [&](int slot) {
                      return slot >= 0 && slots.operands[slot].index == kJ;
                    });
+  auto overColumns = [&](Operation *op) {
+    return levels.reducesCompleteColumns(cast<fused::ReduceOp>(op));
+  };
+  declareAccumulators(overColumns);
   if (anyColumn) {
     os << "for (long long column = threadIdx.x; column < tile.columns; "
           "column += "
@@ -239,6 +264,11 @@ LogicalResult SegmentEmitter::emitEnd() {
       os << pointers[slot] << "[column] = "
          << storedExpression(value, slots.operands[slot].storage) << ";\n";
     }
+    for (fused::ReduceOp op : reductions)
+      if (overColumns(op)) {
+        ofColumns.push_back(op.getValue());
+        accumulate(op, "column");
+      }
     os.unindent() << "}\n";
     // With one tile, the threads have not synchronized since they read the
     // member values and precomputed scalars that the first thread now replaces.
@@ -256,6 +286,8 @@ LogicalResult SegmentEmitter::emitEnd() {
     if (replaced)
       os << "__syncthreads(); // the member's own values have been read\n";
   }
+  if (failed(emitValuesOfColumns()))
+    return failure();
   names.functions->block("if (threadIdx.x == 0)", [&] {
     storeMemberResults();
     emitPrecomputeForNextStep();

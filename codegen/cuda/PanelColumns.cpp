@@ -72,6 +72,8 @@ LogicalResult PanelEmitter::emitColumns() {
   for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
     if (isColumnResult(slot))
       roots.push_back(value);
+  for (fused::ReduceOp member : analysis.ofCompleteColumns)
+    roots.push_back(member.getValue());
   SmallVector<Value> all = roots;
   llvm::DenseMap<Operation *, fused::Exponent> own;
   for (fused::ReduceOp column : analysis.columns) {
@@ -136,6 +138,11 @@ LogicalResult PanelEmitter::emitColumns() {
     if (isColumnResult(slot)) {
       made[slot] = declareColumnResult(slot, value);
     }
+  llvm::DenseMap<Operation *, std::string> reduced;
+  for (fused::ReduceOp member : analysis.ofCompleteColumns) {
+    reduced[member] = scope.fresh("reduced");
+    os << computed(member) << ' ' << reduced[member] << " = {};\n";
+  }
   open("if (is_first) {");
   SmallVector<Value> before;
   for (fused::ReduceOp column : analysis.columns)
@@ -186,11 +193,17 @@ LogicalResult PanelEmitter::emitColumns() {
       if (stored != made[slot])
         os << made[slot] << " = " << stored << ";\n";
     }
+  for (fused::ReduceOp member : analysis.ofCompleteColumns)
+    os << reduced[member] << " = " << text(member.getValue()) << ";\n";
   close();
   for (int slot : slots.results)
     if (isColumnResult(slot))
       os << "heddle::publish_column(" << pointers[slot] << ", column, "
          << made[slot] << ", is_first, run);\n";
+  for (fused::ReduceOp member : analysis.ofCompleteColumns)
+    os << "heddle::column_barrier::publish("
+       << scratch(member, PanelScratchPer::column) << ", column, "
+       << reduced[member] << ", is_first, run);\n";
   os << "if (heddle::cluster_per_member && batch >= heddle::max_combined)\n"
      << "  break;\n";
   close();
@@ -211,7 +224,7 @@ SmallVector<Value> PanelEmitter::rootsOfMember() {
 LogicalResult PanelEmitter::emitMember() {
   beginFunction("Computes and publishes the results of the member. The last "
                 "block calls it.",
-                "void store_member_results(const loop_params &params, const "
+                "void store_member_results(const loop_params &params, "
                 "loop_state &loop, const loop_scalars &scalars)");
   SmallVector<Value> roots = rootsOfMember();
   for (auto &[value, name] : memberScalars)
@@ -227,6 +240,15 @@ LogicalResult PanelEmitter::emitMember() {
        << scope.declare(member.getResult(0), "sum") << " = " << kindOf(member)
        << "::value(" << partsOf(member) << "::combine_all("
        << scratch(member, PanelScratchPer::panel) << "));\n";
+  if (!analysis.ofCompleteColumns.empty())
+    os << "loop.column_results.wait();\n";
+  for (fused::ReduceOp member : analysis.ofCompleteColumns) {
+    std::string state = scope.fresh("over_columns");
+    os << "const auto " << state << " = heddle::over_columns<" << kindOf(member)
+       << ">(" << scratch(member, PanelScratchPer::column)
+       << ", member().columns);\n";
+    declareReduced(member, state);
+  }
   open("if (threadIdx.x < heddle::member_threads) {");
   if (failed(declareNeeded(roots)))
     return failure();

@@ -362,7 +362,11 @@ void PanelEmitter::emitEntry() {
      << "  heddle::locate_block(*params.iteration_limit);\n"
      << "loop_state loop = {heddle::member_barrier(params.barrier), "
         "heddle::row_queue<"
-     << panel.matrices.size() << ">(row_bytes)};\n"
+     << panel.matrices.size() << ">(row_bytes)"
+     << (analysis.ofCompleteColumns.empty()
+             ? ""
+             : ", heddle::column_barrier(params.barrier)")
+     << "};\n"
      << "if (heddle::cluster_blocks > 1 || heddle::sends_messages)\n"
      << "  heddle::cluster_barrier(); // every block has initialized its "
         "barriers\n"
@@ -384,6 +388,9 @@ void PanelEmitter::emitEntry() {
   os << "loop.barrier.wait_for_columns<" << (onlyRows ? "true" : "false")
      << ">();\n"
      << callOf("combine_columns") << ";\n"
+     << (analysis.ofCompleteColumns.empty()
+             ? ""
+             : "loop.column_results.publish_block();\n")
      << "if (heddle::position().is_last_block())\n"
      << "  " << callOf("store_member_results") << ";\n"
      << "loop.barrier.publish_values();\n";

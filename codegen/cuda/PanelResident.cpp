@@ -67,7 +67,10 @@ void PanelEmitter::emitResident() {
   close();
   for (auto &[k, name] : residentScratch)
     os << "params." << scratchNames[k] << " = resident()." << name
-       << " - heddle::position().first_row;\n";
+       << (panel.scratch[k].per == PanelScratchPer::row
+               ? " - heddle::position().first_row"
+               : "")
+       << ";\n";
   os << "__syncthreads();\n";
   endFunction();
 

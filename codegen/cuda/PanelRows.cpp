@@ -301,8 +301,15 @@ LogicalResult PanelEmitter::emitPanels() {
   call("compute_columns");
   call("broadcast_columns");
   emitStop();
-  os << "loop.barrier.begin();\n"
-     << "__syncthreads();\n";
+  os << "loop.barrier.begin();\n";
+  if (!analysis.ofCompleteColumns.empty()) {
+    std::string bytes;
+    for (fused::ReduceOp member : analysis.ofCompleteColumns)
+      bytes +=
+          (bytes.empty() ? "sizeof(" : " + sizeof(") + computed(member) + ")";
+    os << "loop.column_results.begin(" << bytes << ", member().columns);\n";
+  }
+  os << "__syncthreads();\n";
   call("receive_columns");
   open("for (int first = heddle::group_of_thread(); first < rows.count; first "
        "+= heddle::thread_groups * heddle::rows_at_once) {");

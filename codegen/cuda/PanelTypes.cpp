@@ -65,7 +65,8 @@ void PanelEmitter::nameParameters() {
       {"const int *iteration_limit", "iteration_limit"});
   for (PanelScratch area : panel.scratch) {
     StringRef own = nameOf(area.owner.getResult(0));
-    StringRef per = area.per != PanelScratchPer::row         ? "_of_panels"
+    StringRef per = area.per == PanelScratchPer::column      ? "_of_columns"
+                    : area.per != PanelScratchPer::row       ? "_of_panels"
                     : area.owner.getLevel() == Level::column ? "_shift_of_rows"
                                                              : "_of_rows";
     bool isState = area.per == PanelScratchPer::panel;
@@ -110,6 +111,10 @@ void PanelEmitter::nameResidents() {
     if (area.per == PanelScratchPer::row)
       residentScratch[k] = residents.add(computed(area.owner), scratchNames[k],
                                          "[heddle::buffered_rows]");
+    else if (area.per == PanelScratchPer::column)
+      residentScratch[k] =
+          residents.add("alignas(16) " + computed(area.owner), scratchNames[k],
+                        "[heddle::member_columns]");
 }
 
 std::string PanelEmitter::computed(fused::ReduceOp op) const {
@@ -165,6 +170,8 @@ void PanelEmitter::emitTypes() {
         "member\n"
      << "heddle::row_queue<" << panel.matrices.size()
      << "> queue; // of the rows in flight\n";
+  if (!analysis.ofCompleteColumns.empty())
+    os << "heddle::column_barrier column_results; // of the same blocks\n";
   for (auto &[declaration, field] : rowReductions.fields)
     os << declaration << "; // over the threads of a group\n";
   os << "int iteration;\n";

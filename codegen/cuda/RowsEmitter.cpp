@@ -338,7 +338,7 @@ void RowsEmitter::storeRow() {
 LogicalResult RowsEmitter::emitColumns() {
   SmallVector<Value> roots;
   for (fused::ReduceOp op : reductions)
-    if (levels.countedBy(op) == Level::column)
+    if (reducesColumnsBefore(op))
       roots.push_back(op.getValue());
   if (roots.empty())
     return success();
@@ -357,7 +357,7 @@ LogicalResult RowsEmitter::emitColumns() {
   if (failed(declareSlice(slice)))
     return failure();
   for (fused::ReduceOp op : reductions)
-    if (levels.countedBy(op) == Level::column)
+    if (reducesColumnsBefore(op))
       accumulate(op, "column");
   os.unindent() << "}\n";
   return success();

@@ -27,6 +27,11 @@ private:
   mlir::LogicalResult emitPhase(unsigned phase);
   mlir::LogicalResult emitElements(unsigned phase);
   mlir::LogicalResult emitColumns();
+  /// Whether `op` reduces column values from before the sweep.
+  bool reducesColumnsBefore(fused::ReduceOp op) const {
+    return levels.countedBy(op) == fused::Level::column &&
+           !levels.reducesCompleteColumns(op);
+  }
   /// For sweeps without row values (RowsDown.cpp).
   mlir::LogicalResult emitDownWalk();
   /// Arguments and operations of some levels.

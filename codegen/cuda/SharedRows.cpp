@@ -229,7 +229,7 @@ LogicalResult RowsEmitter::emitCounts() {
     os.unindent() << "}\n";
   }
   for (fused::ReduceOp op : reductions)
-    if (levels.countedBy(op) == Level::column) {
+    if (reducesColumnsBefore(op)) {
       std::string part = accumulators[op];
       os << "if (tile.first == 0)\n  " << part << " = heddle::over_block<"
          << kindOf(op) << ", " << layout.threads << ">(" << part << ");\n"
@@ -249,7 +249,8 @@ LogicalResult RowsEmitter::emitCounts() {
 LogicalResult SegmentEmitter::emitCountFunction() {
   SmallVector<Value> roots;
   for (fused::ReduceOp op : reductions)
-    if (levels.countedBy(op) > Level::member)
+    if (levels.countedBy(op) > Level::member &&
+        !levels.reducesCompleteColumns(op))
       roots.push_back(op.getValue());
   llvm::DenseSet<Value> counted = fused::backwardSlice(roots);
   beginFunction();

@@ -273,7 +273,8 @@ bool SegmentEmitter::isUseInWalk(OpOperand &use) const {
     return slot >= 0 && !isWrittenAtEnd(slots.operands[slot].index);
   }
   if (auto reduce = dyn_cast<fused::ReduceOp>(user))
-    return levels.countedBy(reduce) > Level::member;
+    return levels.countedBy(reduce) > Level::member &&
+           !levels.reducesCompleteColumns(reduce);
   Value result = user->getResult(0);
   fused::LevelOf level = levels.of(result);
   // Element and row values are computed even if they are unused; column values

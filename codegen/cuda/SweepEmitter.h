@@ -221,6 +221,7 @@ protected:
 
 private:
   mlir::LogicalResult emitMemberValues();
+  mlir::LogicalResult emitValuesOfColumns();
   void emitPrecomputeForNextStep();
   mlir::Value replacementOfScalar(int slot) const;
   void declareOfEpilogue(mlir::Value value);

@@ -1,5 +1,6 @@
 // math.cuh: scalar functions that every target computes the same way.
 #pragma once
+#include "ptx.cuh"
 
 namespace heddle {
 

@@ -2,7 +2,9 @@
 //
 // They synchronize twice in an iteration: before they combine the parts of columns, and
 // before the next iteration reads the new values. Row results may still be in flight
-// after the first barrier; a block that reads them waits for them.
+// after the first barrier; a block that reads them waits for them. If the member's
+// results depend on the columns, the last block waits for the columns of all blocks
+// before it computes them.
 #pragma once
 #include "panel_position.cuh"
 #include "reduce.cuh"
@@ -205,6 +207,49 @@ private:
   split_grid_barrier<0> blocks;
   split_grid_barrier<1> rows;
   int iterations = 0;
+};
+
+// The barrier before the last block reduces the columns that all blocks have combined.
+class column_barrier {
+  static __device__ __forceinline__ arrival *columns() {
+    __shared__ arrival of_block;
+    return &of_block;
+  }
+
+public:
+  // The cluster synchronizes before the first iteration.
+  __device__ __forceinline__ explicit column_barrier(unsigned *word) : blocks(word + member_barrier::words / 4) {
+    if (sends_messages && threadIdx.x == 0) {
+      arrival_init(columns(), 1);
+      arrival_init_fence();
+    }
+  }
+  // Begins an iteration, in which the last block receives `bytes` of each column.
+  static __device__ __forceinline__ void begin(int bytes, long long count) {
+    if (sends_messages && threadIdx.x == 0 && position().is_last_block())
+      arrival_expect(columns(), in_messages(count) * bytes);
+  }
+  // Publishes the value of a column for the last block, as publish_column does for all
+  // blocks.
+  template <class T> static __device__ __forceinline__ void publish(T *values, long long column, T value, bool has_value, int thread);
+  // Publishes the columns that this block has combined.
+  __device__ __forceinline__ void publish_block() {
+    if constexpr (!cluster_per_member)
+      blocks.arrive_block();
+  }
+  // Waits for the columns of all blocks. Called by the last block.
+  __device__ __forceinline__ void wait() {
+    if constexpr (sends_messages)
+      arrival_wait(columns(), iterations++ & 1);
+    else if constexpr (cluster_per_member)
+      __syncthreads();
+    else
+      blocks.wait();
+  }
+
+private:
+  split_grid_barrier<2> blocks;
+  int iterations = 0; // of the last block
 };
 
 } // namespace heddle

@@ -52,6 +52,20 @@ template <class T> __device__ __forceinline__ void publish_column(T *values, lon
   }
 }
 
+template <class T>
+__device__ __forceinline__ void column_barrier::publish(T *values, long long column, T value, bool has_value, int thread) {
+  if constexpr (sends_messages) {
+    const int k = threadIdx.x % message_columns;
+    const message<T> all = message_of(value, k);
+    const bool any = message_of(static_cast<int>(has_value), k).element[0];
+    if (any && thread == 0 && k == 0)
+      send(reinterpret_cast<message<T> *>(values + column), all, columns(), member_blocks - 1);
+  } else {
+    if (has_value)
+      values[column] = value;
+  }
+}
+
 // Publishes a value of the member. The first `member_threads` threads call this
 // function, and each sends the value to one block, where at least a word is reserved
 // for it.

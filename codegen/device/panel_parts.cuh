@@ -145,4 +145,13 @@ public:
   }
 };
 
+// Combines the member's columns; every thread has the result.
+template <class Kind, class T> __device__ __forceinline__ typename Kind::state over_columns(const T *values, long long columns) {
+  typename Kind::state mine = Kind::neutral();
+#pragma unroll 1
+  for (long long column = threadIdx.x; column < columns; column += block_threads)
+    mine = Kind::combine(mine, Kind::lift(values[column], column));
+  return over_block<Kind, block_threads>(mine);
+}
+
 } // namespace heddle

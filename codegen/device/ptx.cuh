@@ -60,6 +60,20 @@ template <> __device__ __forceinline__ unsigned to_word<f16>(float first, float 
 #endif
 }
 
+// The larger and the smaller of two numbers as in math.cuh, in one instruction.
+#if __CUDA_ARCH__ >= 800
+__device__ __forceinline__ float maximum(float a, float b) {
+  float y;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+  return y;
+}
+__device__ __forceinline__ float minimum(float a, float b) {
+  float y;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+  return y;
+}
+#endif
+
 // Approximations of 1 / x and 1 / sqrt(x), within 2^-22 of the value.
 __device__ __forceinline__ float reciprocal_approx(float x) {
   float y;

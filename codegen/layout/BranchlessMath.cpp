@@ -38,7 +38,8 @@ bool usesBranchlessMath(fused::SweepOp sweep, unsigned segment) {
       return false;
     // An element is reduced once.
     if (auto reduce = dyn_cast<fused::ReduceOp>(op);
-        reduce && levels->countedBy(reduce) > Level::member)
+        reduce && levels->countedBy(reduce) > Level::member &&
+        !levels->reducesCompleteColumns(reduce))
       return false;
     divisions += hasBranchlessForm(&op) &&
                  levels->of(op.getResult(0)).level == Level::element;

@@ -62,6 +62,12 @@ std::optional<PanelLayout> PanelLayout::compute(fused::LoopOp loop,
     panel.scratch.push_back(
         {PanelScratchPer::panel,
          stateBytes(member.getKind(), member.getValue().getType()), member});
+  for (fused::ReduceOp member : panel.analysis.ofCompleteColumns) {
+    int64_t size = bytes(member.getValue());
+    panel.scratch.push_back({PanelScratchPer::column, size, member});
+    panel.keptOfColumn += size;
+    panel.clusterPerMember &= size >= 4;
+  }
   for (fused::ReduceOp row : panel.analysis.rows)
     if (row.getShift()) {
       panel.scratch.push_back(

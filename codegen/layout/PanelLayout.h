@@ -17,9 +17,9 @@
 
 namespace heddle {
 
-/// A scratch area has one value per column of each panel, per row, or per
-/// panel.
-enum class PanelScratchPer { panelColumn, row, panel };
+/// A scratch area has one value per column of each panel, per row, per panel,
+/// or per column.
+enum class PanelScratchPer { panelColumn, row, panel, column };
 
 struct PanelScratch {
   PanelScratchPer per;

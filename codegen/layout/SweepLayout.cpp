@@ -231,8 +231,10 @@ void Builder::addScratch(unsigned number, const fused::Levels &levels) {
       layout.addScratch({ScratchPer::tileColumn, bytes, false, &op});
       continue;
     }
-    // A reduction over a member has a partial per tile.
-    bool overMember = levels.countedBy(reduce) > Level::member;
+    // A reduction over a member has a partial per tile, unless it combines
+    // columns that are complete after the sweep.
+    bool overMember = levels.countedBy(reduce) > Level::member &&
+                      !levels.reducesCompleteColumns(reduce);
     if (overMember)
       layout.addScratch({ScratchPer::tile, bytes, false, &op});
     segment.endsMembers = segment.endsAfterStores = true;

@@ -361,6 +361,8 @@ static runtime::ScratchPer scratchPer(PanelScratchPer per) {
     return runtime::ScratchPer::Panel;
   case PanelScratchPer::panelColumn:
     return runtime::ScratchPer::PanelColumn;
+  case PanelScratchPer::column:
+    return runtime::ScratchPer::Column;
   }
   llvm_unreachable("unknown scratch area of a panel loop");
 }

@@ -76,6 +76,16 @@ Scalar toInteger(Scalar a) {
                                            builder.getI32Type(), a.getValue())};
 }
 
+Scalar single(Scalar a) {
+  OpBuilder &builder = a.getBuilder();
+  if (!a.getType().isF64())
+    return a;
+  Scalar rounded(builder,
+                 arith::TruncFOp::create(builder, builder.getUnknownLoc(),
+                                         builder.getF32Type(), a.getValue()));
+  return widen(rounded.as("rounded"), a.getType());
+}
+
 Scalar widen(Scalar a, Type type) {
   OpBuilder &builder = a.getBuilder();
   return {builder, arith::ExtFOp::create(builder, builder.getUnknownLoc(), type,

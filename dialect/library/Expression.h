@@ -72,6 +72,8 @@ Scalar pow(Scalar base, Scalar exponent);
 Scalar power(Scalar base, Scalar exponent);
 /// A float that holds a whole number, as an i32.
 Scalar toInteger(Scalar a);
+/// A float, rounded to f32 if its type is wider. Its type is the same.
+Scalar single(Scalar a);
 /// A float, as the wider type `type`.
 Scalar widen(Scalar a, mlir::Type type);
 Scalar equal(Scalar a, Scalar b);

@@ -170,6 +170,10 @@ Term copysign(const Term &a, const Term &b);
 /// with other whole numbers are taken by repeated squaring.
 Term pow(const Term &base, const Term &exponent);
 
+/// The value rounded to f32, in which state of tensors is stored: for a formula
+/// that uses such a state after the step has replaced it.
+Term single(const Term &a);
+
 /// A value of a lower level as an element: values computed from it are computed
 /// for each element, in the type of elements. So a learning rate that changes
 /// in every step makes no precomputed scalar stale.

@@ -239,6 +239,9 @@ def _read_torch(torch: Any, array: Any) -> ArrayView:
 
 
 def _read_numpy(array: Any, owner: Any) -> ArrayView:
+    masked = sys.modules.get("numpy.ma")
+    if masked is not None and masked.is_masked(owner):
+        raise BadInput("expected an array with all elements, found masked ones: call filled(value)")
     name = dtypes.dtype_name(array.dtype)
     strides = None
     if not array.flags.c_contiguous:

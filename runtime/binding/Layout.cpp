@@ -168,6 +168,8 @@ uint64_t Layout::Resolver::scratchCount(ScratchPer per, const TableView &view) {
     return max_panels;
   case ScratchPer::Row:
     return view.longest;
+  case ScratchPer::Column:
+    return view.widest;
   case ScratchPer::Once:
     break;
   }

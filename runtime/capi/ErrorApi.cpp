@@ -74,7 +74,7 @@ heddle_status report(Error error) {
   if (code == StatusCode::BadInput)
     text = shortMessage(text);
   // Names come from callers and files; callers may expect UTF-8.
-  fail(utf8Text(text));
+  fail(printable(utf8Text(text)));
   return static_cast<heddle_status>(code);
 }
 

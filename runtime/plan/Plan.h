@@ -105,7 +105,7 @@ struct PlanTable {
   std::vector<PlanSegment> segments;
 };
 
-/// A scratch area has one element for each of these. The last three are for
+/// A scratch area has one element for each of these. The last four are for
 /// panel loops, which process one member after the other: their areas have the
 /// size for the largest member.
 enum class ScratchPer : uint8_t {
@@ -115,7 +115,8 @@ enum class ScratchPer : uint8_t {
   Once,
   PanelColumn,
   Row,
-  Panel
+  Panel,
+  Column
 };
 
 struct PlanScratch {

@@ -45,7 +45,8 @@ static constexpr EnumName<ScratchPer> scratchPers[] = {
     {ScratchPer::Once, "once"},
     {ScratchPer::PanelColumn, "panel_column"},
     {ScratchPer::Row, "row"},
-    {ScratchPer::Panel, "panel"}};
+    {ScratchPer::Panel, "panel"},
+    {ScratchPer::Column, "column"}};
 static constexpr EnumName<NodeKind> nodeKinds[] = {{NodeKind::Kernel, "kernel"},
                                                    {NodeKind::While, "while"},
                                                    {NodeKind::Copy, "copy"},
@@ -107,7 +108,7 @@ static bool fromJSON(const json::Value &value, ScratchPer &out,
                      json::Path path) {
   return readEnum(scratchPers, value, out, path,
                   "expected 'tile', 'member', 'tile_column', 'once', "
-                  "'panel_column', 'row' or 'panel'");
+                  "'panel_column', 'row', 'panel' or 'column'");
 }
 static bool fromJSON(const json::Value &value, NodeKind &out, json::Path path) {
   return readEnum(nodeKinds, value, out, path,

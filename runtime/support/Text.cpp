@@ -8,6 +8,7 @@
 #include "runtime/support/Text.h"
 
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 
@@ -61,6 +62,34 @@ std::string shortMessage(StringRef text) {
     result += '\n';
     text = rest;
   }
+}
+
+/// The bytes of the control character with which `text` begins, 0 if it begins
+/// with another one.
+static size_t controlBytes(StringRef text) {
+  auto byte = static_cast<unsigned char>(text.front());
+  if (byte == '\t' || byte == '\n' || text.starts_with("\r\n"))
+    return 0;
+  if (byte < 0x20 || byte == 0x7f)
+    return 1;
+  // U+0080 to U+009F in UTF-8.
+  bool isControl = byte == 0xc2 && text.size() > 1 &&
+                   static_cast<unsigned char>(text[1]) < 0xa0;
+  return isControl ? 2 : 0;
+}
+
+std::string printable(StringRef text) {
+  std::string result;
+  while (!text.empty()) {
+    size_t control = controlBytes(text);
+    if (control)
+      result +=
+          formatv("\\x{0:x-2}", static_cast<unsigned char>(text[control - 1]));
+    else
+      result += text.front();
+    text = text.drop_front(std::max<size_t>(control, 1));
+  }
+  return result;
 }
 
 std::string listed(ArrayRef<StringRef> names, StringRef quote) {

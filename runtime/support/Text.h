@@ -56,6 +56,10 @@ std::string shortened(llvm::StringRef text, size_t most = kMaxQuoted);
 /// and the last lines if there are too many.
 std::string shortMessage(llvm::StringRef text);
 
+/// `text` with its control characters written as `\x1b`, except for tabs and
+/// ends of lines. A name in a message then cannot control a terminal.
+std::string printable(llvm::StringRef text);
+
 /// `'a', 'b'`, and the number of the others after the first twenty.
 std::string listed(llvm::ArrayRef<llvm::StringRef> names,
                    llvm::StringRef quote = "'");

@@ -2,7 +2,8 @@
 """Compares torch's optimizers with `heddle bench optimizers`, in one run on one machine.
 
 Measures torch.optim's AdamW, SGD with momentum and clip_grad_norm_ + AdamW over the same parameter shapes in three
-forms: foreach, fused, and fused in a CUDA graph. Merges the times into the rows of heddle's report.
+forms: foreach, fused, and fused in a CUDA graph. Of the other optimizers that --optimizers names, it measures foreach, also
+in a CUDA graph, if torch has them. Merges the times into the rows of heddle's report.
 
     peers_torch.py [--heddle PATH] [--shapes FILE] [--models A,B | --sizes A,B] [--optimizers A,B] [--dtype A,B]
                    [--zeros] [--json FILE] [--markdown FILE] [--heddle-json FILE] [--no-torch]
@@ -32,6 +33,9 @@ from stopwatch import as_graph, device_time  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FORMS = ("torch_foreach", "torch_fused", "torch_fused_graph")
+#: torch's classes of the optimizers that have no fused kernel, or none that a graph can capture.
+FOREACH_CLASSES = {name.lower(): name for name in ("Adadelta", "Adagrad", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop",
+                                                   "Rprop")}
 BEGIN, END = "<!-- measured -->", "<!-- end of measured -->"
 TYPES_BEGIN, TYPES_END = "<!-- types measured -->", "<!-- end of types measured -->"
 
@@ -39,8 +43,20 @@ TYPES_BEGIN, TYPES_END = "<!-- types measured -->", "<!-- end of types measured 
 # --- torch ------------------------------------------------------------------------------------------------------------
 
 
+def forms_of(optimizer):
+    """The forms in which torch has an optimizer."""
+    if optimizer not in FOREACH_CLASSES:
+        return FORMS if optimizer in TITLES else ()
+    # A step of Adagrad reads its counters on the host.
+    return ("torch_foreach",) if optimizer == "adagrad" else ("torch_foreach", "torch_foreach_graph")
+
+
 def make_step(torch, optimizer, form, params):
     """Returns a function that runs one step of `optimizer` in `form`."""
+    if optimizer in FOREACH_CLASSES:
+        captured = {"capturable": True} if form.endswith("_graph") else {}
+        step = getattr(torch.optim, FOREACH_CLASSES[optimizer])(params, foreach=True, **captured).step
+        return as_graph(torch, step) if captured else step
     how = {"foreach": True} if form == "torch_foreach" else {"fused": True}
     captured = form.endswith("_graph")
     if optimizer == "sgd":
@@ -86,7 +102,7 @@ def measure_torch(rows, shapes, zeros=False):
                 param = (torch.randn(shape, device="cuda", dtype=dtype) * 0.02).requires_grad_(True)
                 param.grad = torch.randn_like(param) * deviation
                 params.append(param)
-        for form in FORMS:
+        for form in forms_of(row["optimizer"]):
             try:
                 row[form + "_us"] = device_time(torch, make_step(torch, row["optimizer"], form, params))
             except Exception as error:  # noqa: BLE001, continue with the other forms
@@ -94,7 +110,8 @@ def measure_torch(rows, shapes, zeros=False):
             gc.collect()
             torch.cuda.empty_cache()
         print(f"{row['optimizer']} on {model} in {name}: " + ", ".join(
-            f"{form[6:]} {row[form + '_us']:.1f} us" if form + "_us" in row else f"{form[6:]} failed" for form in FORMS),
+            f"{form[6:]} {row[form + '_us']:.1f} us" if form + "_us" in row else f"{form[6:]} failed"
+            for form in forms_of(row["optimizer"])),
             file=sys.stderr, flush=True)
     return {"torch": torch.__version__, "torch_cuda": torch.version.cuda}
 
@@ -124,6 +141,12 @@ TITLES = {
     "sgd": "SGD with momentum, float32",
     "clip_adamw": "clip by global norm + AdamW, float32",
 }
+
+
+def title_of(optimizer):
+    return TITLES.get(optimizer) or f"{FOREACH_CLASSES.get(optimizer, optimizer)}, float32"
+
+
 COLUMNS = (
     ("heddle", "heddle_us"),
     ("heddle, lr set every step", "heddle_set_lr_us"),
@@ -132,6 +155,7 @@ COLUMNS = (
     ("torch fused in a graph", "torch_fused_graph_us"),
     ("torch fused", "torch_fused_us"),
     ("torch foreach", "torch_foreach_us"),
+    ("torch foreach in a graph", "torch_foreach_graph_us"),
 )
 
 
@@ -142,10 +166,10 @@ def parameters(count):
 def tables(report):
     """Returns the report as Markdown: a table per optimizer, with times in microseconds and ratios to the floor."""
     lines = [conditions_line(report["conditions"]), ""]
-    for optimizer, title in TITLES.items():
+    found = {row["optimizer"] for row in report["rows"]}
+    for optimizer in [*filter(found.__contains__, TITLES), *sorted(found - set(TITLES))]:
+        title = title_of(optimizer)
         rows = [row for row in report["rows"] if row["optimizer"] == optimizer]
-        if not rows:
-            continue
         columns = [column for column in COLUMNS if any(column[1] in row for row in rows)]
         lines += [
             f"**{title}** ({rows[0]['bytes_per_parameter']} bytes per parameter), microseconds per step (times the floor)",
@@ -189,7 +213,7 @@ def type_table(report):
         floor = row["floor_us"]
         cells = [f"{row[key]:.1f} ({row[key] / floor:.3f}x)" if key in row else "" for _, key in columns]
         lines.append(
-            f"| {TITLES[row['optimizer']].removesuffix(', float32')} "
+            f"| {title_of(row['optimizer']).removesuffix(', float32')} "
             f"| {row['model']} ({row['tensors']}, {parameters(row['parameters'])}) | {row['dtype']}{zeros} "
             f"| {row['bytes_per_parameter']} | {floor:.1f} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
@@ -256,7 +280,7 @@ def main():
         zeros = report["conditions"].get("gradients") == "zero"
         report["conditions"].update(measure_torch(report["rows"], shapes, zeros))
     for row in report["rows"]:
-        for form in FORMS:
+        for form in (*FORMS, "torch_foreach_graph"):
             if form + "_us" in row:
                 row[form + "_ratio"] = row[form + "_us"] / row["floor_us"]
                 assert math.isfinite(row[form + "_ratio"])

@@ -123,7 +123,50 @@ fused.program @after_the_sweep(%x: !mats) {
   fused.sweep (%a = %x : !mats) {
     %sum = fused.reduce add column %a : f32
     // expected-error@+1 {{'fused.reduce' op reduces a column value that is complete only after the sweep; it belongs in another sweep}}
+    %all = fused.reduce add list %sum : f32
+    fused.yield
+  }
+  fused.yield
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+fused.program @columns_counted_as_elements(%x: !mats) {
+  fused.sweep (%a = %x : !mats) {
+    %sum = fused.reduce add column %a : f32
+    // expected-error@+1 {{'fused.reduce' op reduces a column value that is complete only after the sweep; it belongs in another sweep}}
+    %all = fused.reduce add member %sum from element : f32
+    fused.yield
+  }
+  fused.yield
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+fused.program @column_of_columns(%x: !mats) -> !list {
+  %y = fused.sweep (%a = %x : !mats) -> !list {
+    %sum = fused.reduce add column %a : f32
     %all = fused.reduce add member %sum : f32
+    // expected-error@+1 {{'arith.divf' op computes a column value from a value that is complete only after the columns; it belongs in another sweep}}
+    %share = arith.divf %sum, %all : f32
+    fused.yield %share : f32
+  }
+  fused.yield %y : !list
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!each = !foreach.list<tensor<f32>>
+fused.program @columns_again(%x: !mats) {
+  fused.sweep (%a = %x : !mats) {
+    %sum = fused.reduce add column %a : f32
+    %all = fused.reduce add member %sum : f32
+    // expected-error@+1 {{'fused.reduce' op cannot reduce a member value to a member value}}
+    %more = fused.reduce add member %all : f32
     fused.yield
   }
   fused.yield

@@ -25,7 +25,7 @@ static const std::vector<std::string_view> words = splitWords(R"(
 "entry" "form" "block" "shared" "cooperative" "scalars" "grid" "when"
 "max_tiles" "min_tiles" "fits_l2" "value" "address" "graph" "tiles" "resident"
 "list" "scalar" "argument" "result" "temporary" "i" "j" "ij" "length" "stride"
-"member" "tile_column" "once" "panel_column" "row" "panel" "kernel" "while"
+"member" "tile_column" "once" "panel_column" "row" "panel" "column" "kernel" "while"
 "copy" "fill" "from" "to" "body" "iterations" "limit" "condition" "writes"
 "always" "sweeps" "variants" "arguments" "nodes" "edges" "programmatic"
 "element_bytes" "compute_bytes" "words" "row_words" "rows" "kept_of_row"

@@ -232,6 +232,67 @@ TEST(PanelTest, StopsAndStartsAgain) {
   HEDDLE_SKIP_WITHOUT_GPU();
 }
 
+// The changes of columns stop the loop, with those of rows or alone.
+TEST(PanelTest, StopsByColumns) {
+  auto replaced = [](std::string text, const std::string &from,
+                     const std::string &to) {
+    return text.replace(text.find(from), from.size(), to);
+  };
+  std::string alone =
+      replaced(kBalance, "max along i (%u = %u, %u1 = %u1 : !list)",
+               "max along member (%u = %v, %u1 = %v1 : !list)");
+  std::string both = replaced(
+      alone, "%error = foreach.reduce",
+      R"mlir(%largest = foreach.reduce max along i (%u = %u1 : !list) -> !each {
+      foreach.yield %u : f32
+    }
+    %error = foreach.reduce)mlir");
+  both = replaced(both, "(%e = %error : !each,",
+                  "(%e = %error, %m = %largest : !each,");
+  both = replaced(both, "%x = arith.cmpf ogt, %e, %t : f32",
+                  R"mlir(%far = arith.cmpf ogt, %e, %t : f32
+      %known = arith.cmpf oeq, %m, %m : f32
+      %x = arith.andi %far, %known : i1)mlir");
+  for (const std::string &target : targets())
+    for (const std::string &program : {alone, both})
+      for (const std::vector<Extents> &shapes :
+           std::vector<std::vector<Extents>>{{{1, 1}},
+                                             {{51, 61}},
+                                             {{300, 301}},
+                                             {{501, 601}},
+                                             {{140, 2501}},
+                                             {{33, 30001}},
+                                             {{51, 61}, {200, 33}, {3, 700}}}) {
+        SCOPED_TRACE(target + ", " + std::to_string(shapes[0][1]));
+        Trial run(program, target, problemOf(shapes, 4));
+        run.set("limit", 2);
+        run.step();
+        Image before = run.read();
+        expectBalanced(before, 2, 4);
+        run.set("limit", 3);
+        run.step();
+        Image after = run.read();
+        expectBalanced(after, 3, 4);
+        for (size_t m = 0; m < shapes.size(); ++m) {
+          std::vector<double> v = after.values("column_v", m),
+                              old = before.values("column_v", m);
+          double most = 0;
+          for (size_t j = 0; j < v.size(); ++j)
+            most = std::max(most, std::abs(v[j] - old[j]));
+          EXPECT_NEAR(after.values("error", m)[0], most, 1e-6);
+        }
+        run.set("limit", 100);
+        run.set("tol", 1e-3);
+        run.step(2);
+        Image stopped = run.read();
+        for (size_t m = 0; m < shapes.size(); ++m) {
+          EXPECT_LE(stopped.values("error", m)[0], 1e-3);
+          EXPECT_LT(stopped.values("iterations", m)[0], 100);
+        }
+      }
+  HEDDLE_SKIP_WITHOUT_GPU();
+}
+
 // Another size class and another grid on the same graph.
 TEST(PanelTest, FromNarrowToWideAndBack) {
   for (const std::string &target : targets()) {

@@ -409,6 +409,43 @@ fused.program @sum_of_a_sum(%x: !each) -> tensor<f32> {
 
 // -----
 
+// The sums of columns are reduced over the member at the end of the sweep. A
+// column value that needs the result belongs in another sweep.
+// CHECK-LABEL: fused.program @columns_over_member
+// CHECK:         fused.sweep
+// CHECK:           %[[SUM:.*]] = fused.reduce add column
+// CHECK:           %[[ALL:.*]] = fused.reduce max member %[[SUM]]
+// CHECK:           %[[MORE:.*]] = arith.cmpf ogt, %[[ALL]]
+// CHECK:           fused.yield %[[SUM]], %[[ALL]], %[[MORE]]
+// CHECK:         fused.sweep
+// CHECK:           arith.divf
+// CHECK:         fused.yield
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+!flag = !foreach.list<tensor<i1>>
+fused.program @columns_over_member(%l: !mats, %v: !list, %t: !each) -> (!list, !flag) {
+  %c = fused.sweep (%x = %l : !mats, %v = %v[j] : !list) -> !list {
+    %c = fused.reduce add column %x : f32
+    fused.yield %c : f32
+  }
+  %all = fused.sweep (%c = %c, %v = %v : !list) -> !each {
+    %all = fused.reduce max member %c : f32
+    fused.yield %all : f32
+  }
+  %more = fused.sweep (%all = %all, %t = %t : !each) -> !flag {
+    %more = arith.cmpf ogt, %all, %t : f32
+    fused.yield %more : i1
+  }
+  %share = fused.sweep (%c = %c : !list, %all = %all : !each) -> !list {
+    %share = arith.divf %c, %all : f32
+    fused.yield %share : f32
+  }
+  fused.yield %share, %more : !list, !flag
+}
+
+// -----
+
 !mats = !foreach.list<tensor<?x?xf32>>
 !list = !foreach.list<tensor<?xf32>>
 

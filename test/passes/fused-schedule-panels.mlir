@@ -237,7 +237,35 @@ fused.program @counts_in_columns(%x: !mats, %a: !list, %b: !list, %t: !each, %li
 !flag = !foreach.list<tensor<i1>>
 !iteration = !foreach.list<tensor<i32>>
 
-// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because it reduces values over a member that are neither row values nor column values from before the iteration
+// The reduction of columns to a member may be a stopping test.
+// CHECK: remark: a sweep has the schedule 'panel'
+fused.program @columns_of_members(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
+    %u1, %v1, %more = fused.sweep where %active : !flag
+        (%x = %x[i, j] : !mats, %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
+      %m = arith.mulf %x, %v : f32
+      %r = fused.reduce add row %m : f32
+      %n = arith.mulf %x, %r : f32
+      %c = fused.reduce add column %n : f32
+      %d = arith.subf %c, %v : f32
+      %s, %k = fused.reduce argmax member %d : f32
+      %more = arith.cmpf ogt, %s, %t : f32
+      fused.yield %r, %c, %more : f32, f32, i1
+    }
+    fused.yield %u1, %v1 while %more : !list, !list while !flag
+  }
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+!flag = !foreach.list<tensor<i1>>
+!iteration = !foreach.list<tensor<i32>>
+
+// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because it reduces values over a member that are neither row values nor column values
 fused.program @members(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
   %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag

@@ -213,6 +213,40 @@ fused.program @precomputed(%x: !list, %t: !each {foreach.donate = 0 : i64}, %bet
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+!num = tensor<f64>
+
+// A thread that loads more than 64 bytes next to precomputed scalars has two
+// rounds: here the second sweep, which loads 80.
+// CHECK-LABEL: fused.program @crowded
+// CHECK:         vector = [4], tile = [1024]
+// CHECK:         vector = [4], tile = [2048]
+// PLAIN-LABEL: fused.program @crowded
+// PLAIN-COUNT-2: vector = [4], tile = [1024]
+fused.program @crowded(%a: !list, %b: !list, %c: !list, %d: !list, %e: !list, %t: !each, %beta: !num) -> (!list, !list) {
+  %x = fused.sweep (%a = %a, %b = %b, %c = %c, %d = %d : !list, %t = %t : !each, %beta = %beta as f32 : !num) -> !list {
+    %power = math.powf %beta, %t : f32
+    %ab = arith.mulf %a, %b : f32
+    %cd = arith.mulf %c, %d : f32
+    %abcd = arith.mulf %ab, %cd : f32
+    %scaled = arith.mulf %abcd, %power : f32
+    fused.yield %scaled : f32
+  }
+  %y = fused.sweep (%a = %a, %b = %b, %c = %c, %d = %d, %e = %e : !list, %t = %t : !each, %beta = %beta as f32 : !num) -> !list {
+    %power = math.powf %beta, %t : f32
+    %ab = arith.mulf %a, %b : f32
+    %cd = arith.mulf %c, %d : f32
+    %abcd = arith.mulf %ab, %cd : f32
+    %abcde = arith.mulf %abcd, %e : f32
+    %scaled = arith.mulf %abcde, %power : f32
+    fused.yield %scaled : f32
+  }
+  fused.yield %x, %y : !list, !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
 !num = tensor<f64>
 
 // A value that the program computes is not known before the step begins.

@@ -8,7 +8,8 @@
 // INPUTS is {"steps": [{"lists": {NAME: [[EXTENTS, DATA], ...]}, "scalars":
 // {NAME: VALUE}}, ...]}; the first step has all arguments, the others those
 // that change. RESULTS is {EXECUTOR: [one array for each step, of one for each
-// result, of one for each member]}. A number that is not finite is a string.
+// result, of one for each member]}. A number that is not finite is a string,
+// such as "inf".
 // The executors are the interpreter, the cpu target (fused and not), and every
 // entry of the emitted CUDA source on an emulated GPU.
 //
@@ -29,6 +30,12 @@ using namespace heddle;
 using namespace heddle::test;
 using heddle::reference::Arithmetic;
 
+static double readNumber(const json::Value &value) {
+  if (auto word = value.getAsString())
+    return std::stod(word->str());
+  return *value.getAsNumber();
+}
+
 static Inputs readInputs(const json::Object &step) {
   Inputs inputs;
   for (const auto &[name, value] : *step.getObject("lists")) {
@@ -38,7 +45,7 @@ static Inputs readInputs(const json::Object &step) {
       for (const json::Value &extent : *(*entry.getAsArray())[0].getAsArray())
         member.extents.push_back(*extent.getAsInteger());
       for (const json::Value &number : *(*entry.getAsArray())[1].getAsArray())
-        member.data.push_back(*number.getAsNumber());
+        member.data.push_back(readNumber(number));
       list.members.push_back(std::move(member));
     }
     inputs.lists[StringRef(name).str()] = std::move(list);

@@ -15,7 +15,7 @@ except ImportError:
 #: The optimizers that every test of heddle.optim runs.
 NAMES = ("SGD", "Adam", "AdamW")
 #: All that PyTorch has, too.
-TORCH_NAMES = (*NAMES, "Adagrad", "RMSprop")
+TORCH_NAMES = (*NAMES, "Adadelta", "Adagrad", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop")
 
 
 def torch_or_skip():

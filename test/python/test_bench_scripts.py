@@ -91,6 +91,27 @@ def test_a_model_without_a_handwritten_kernel_has_a_gap(report):
                 assert len({line.count("|") for line in block.splitlines()}) == 1
 
 
+def test_an_optimizer_that_is_not_measured_by_default(report):
+    row = {**report["rows"][2], "optimizer": "nadam", "torch_foreach_graph_us": 45.0}
+    del row["handwritten_us"]
+    text = peers_torch.tables({**report, "rows": [*report["rows"], row, {**row, "optimizer": "lamb"}]})
+    assert text.index("**SGD with momentum") < text.index("**NAdam, float32**") > text.index("**lamb, float32**")
+    assert "torch foreach in a graph" in text and "45.0 (3.000x)" in text
+    assert "| NAdam | small" in peers_torch.type_table({**report, "rows": [{**row, "dtype": "f32"}]})
+
+
+def test_forms_of_torch():
+    torch = pytest.importorskip("torch")
+    assert peers_torch.forms_of("adamw") == peers_torch.FORMS and peers_torch.forms_of("lamb") == ()
+    for optimizer in peers_torch.FOREACH_CLASSES:
+        assert "torch_foreach" in peers_torch.forms_of(optimizer)
+        params = [torch.ones(3, requires_grad=True) for _ in range(2)]
+        for param in params:
+            param.grad = torch.ones(3)
+        peers_torch.make_step(torch, optimizer, "torch_foreach", params)()
+        assert (params[0] < 1).all()
+
+
 def test_torch_solves_a_batch_as_it_solves_each_problem():
     torch = pytest.importorskip("torch")
     kernel = torch.rand(3, 5, 4, dtype=torch.float64) / -peers_sinkhorn.EPS

@@ -45,6 +45,14 @@ def test_dtypes_that_do_not_exist(bad):
         dtypes.dtype_name(bad)
 
 
+def test_masked_arrays():
+    """The elements under a mask are no data."""
+    data = numpy.array([1.0, 2.0], numpy.float32)
+    with pytest.raises(heddle.BadInput, match="found masked ones: call filled"):
+        arrays.view(numpy.ma.masked_array(data, [True, False]))
+    assert arrays.view(numpy.ma.masked_array(data)).address == data.ctypes.data
+
+
 def test_read_only_arrays():
     values = numpy.ones(3)
     values.setflags(write=False)

@@ -56,7 +56,7 @@ def test_help_teaches():
     ([], "usage: python -m heddle"),
     (["weave"], "invalid choice: 'weave'"),
     (["run"], "PROGRAM"),
-    (["run", "weave"], "there is no program 'weave'. The standard programs are adagrad, adam"),
+    (["run", "weave"], "there is no program 'weave'. The standard programs are ada"),
     (["run", "sgd", "--steps", "0"], "expected an integer of at least 1, found '0'"),
     (["run", "sgd", "--steps", "few"], "expected an integer of at least 1, found 'few'"),
     (["run", "sgd", "--seed", "-1"], "expected an integer of at least 0"),

@@ -141,7 +141,31 @@ def test_functions_need_their_state():
     assert (param == 1).all()
 
 
+@pytest.mark.parametrize("name, state", [("ASGD", "eta"), ("Rprop", "step_size"), ("Adagrad", "sum")])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex64])
+def test_initial_state_is_that_of_the_group(name, state, dtype):
+    """The value of each group, a number or a tensor, as of the first step; the groups share a launch."""
+
+    def check(module):
+        params = [torch.nn.Parameter(torch.linspace(-1, 1, 5).to(dtype)) for _ in range(3)]
+        rates = (0.5, 0.25, torch.tensor(0.125, dtype=torch.float64))
+        groups = [{"params": [param], "lr": rate} for param, rate in zip(params, rates)]
+        # torch's Adagrad makes its state with the optimizer, from the argument.
+        rest = {"initial_accumulator_value": 0.375} if name == "Adagrad" else {}
+        optimizer = getattr(module, name)(groups, foreach=False, **rest)
+        optimizer.param_groups[0]["lr"] = 1.0
+        for step in range(4):
+            for param in params:
+                param.grad = torch.linspace(0.5, step - 1.5, 5).to(dtype) * (1 if dtype == torch.float32 else 1 - 2j)
+            optimizer.step()
+        if module is heddle.optim:
+            assert len(optimizer._parts[False]) == 1
+        return [*(param.detach() for param in params), *(optimizer.state[param][state] for param in params)]
+
+    both(check)
+
+
 def test_optimizers_that_heddle_does_not_have():
-    with pytest.raises(AttributeError, match=r"no attribute 'Rprop'; it has SGD, Adam, AdamW, .*heddle\.rule"):
-        heddle.optim.Rprop
+    with pytest.raises(AttributeError, match=r"no attribute 'LBFGS'; it has SGD, Adam, AdamW, .*heddle\.rule"):
+        heddle.optim.LBFGS
     assert not hasattr(heddle.optim, "lr_scheduler")

@@ -29,7 +29,11 @@ def tensors(device, seed):
     return [param.detach() for param in support.parameters(device, seed=seed)]
 
 
-@pytest.mark.parametrize("name", sorted(functional.FUNCTIONS))
+def test_functions_of_every_optimizer_of_torch():
+    assert set(functional.FUNCTIONS) >= {name.lower() for name in support.TORCH_NAMES}
+
+
+@pytest.mark.parametrize("name", [name.lower() for name in support.TORCH_NAMES])
 def test_arguments(name):
     """The names of all arguments, the order of those by position, and the defaults."""
     ours, known = (inspect.signature(each).parameters for each in (getattr(functional, name), theirs(name)))
@@ -56,6 +60,58 @@ def test_adam(name, device):
         for tensor, other in zip(left, right):
             torch.testing.assert_close(tensor, other, **support.tolerance(torch.float32))
     assert all(tensor.grad is None for tensor in ours[0])
+
+
+#: For each function: the lists of state with their values before the first step, and the arguments by keyword.
+STEPS = {
+    "adadelta": ([0.0, 0.0], dict(lr=0.5, rho=0.75, eps=1e-6, weight_decay=0.01, maximize=False)),
+    "adagrad": ([0.25], dict(lr=0.1, weight_decay=0.01, lr_decay=0.1, eps=1e-10, maximize=True)),
+    "adamax": ([0.0, 0.0], dict(eps=1e-8, beta1=0.8, beta2=0.99, lr=0.1, weight_decay=0.01)),
+    # The caller chooses the first rate and weight, which a class would take from the learning rate.
+    "asgd": ([0.0, [0.5], [0.375]], dict(lambd=0.1, lr=0.1, t0=1, alpha=0.75, weight_decay=0.01, maximize=True)),
+    "nadam": ([0.0, 0.0, [1.0]],
+              dict(beta1=0.8, beta2=0.99, lr=0.1, weight_decay=0.01, momentum_decay=0.1, eps=1e-8,
+                   decoupled_weight_decay=True)),
+    "radam": ([0.0, 0.0], dict(beta1=0.8, beta2=0.9, lr=0.1, weight_decay=0.01, eps=1e-8)),
+    "rmsprop": ([0.0, 0.0, 0.0],
+                dict(lr=0.1, alpha=0.9, eps=1e-8, weight_decay=0.01, momentum=0.9, centered=True)),
+    "rprop": ([0.0, 0.125], dict(step_size_min=1e-6, step_size_max=0.5, etaminus=0.5, etaplus=1.5)),
+}
+
+
+@DEVICES
+@pytest.mark.parametrize("name", STEPS)
+def test_step(name, device):
+    """Six steps, some with gradients of the other sign, and with a parameter that has none."""
+    initial, options = STEPS[name]
+    params = [tensors(device, 1) for _ in range(2)]
+    states = [[[torch.full((), value[0], device=device) if isinstance(value, list) else torch.full_like(param, value)
+                for param in params[0]] for value in initial] for _ in range(2)]
+    steps = [[torch.zeros((), device=device) for _ in params[0]] for _ in range(2)]
+    for step in range(6):
+        grads = [grad * (-1) ** (step // 2) for grad in tensors(device, 2 + step % 3)]
+        getattr(functional, name)(params[0], grads, *states[0], steps[0], **options)
+        rest = {} if name == "adagrad" else {"has_complex": False}
+        theirs(name)(params[1], grads, *states[1], steps[1], foreach=False, **rest, **options)
+    for left, right in zip((params[0], *states[0], steps[0]), (params[1], *states[1], steps[1]), strict=True):
+        for tensor, other in zip(left, right, strict=True):
+            torch.testing.assert_close(tensor, other, **support.tolerance(torch.float32))
+
+
+def test_lion():
+    params, grads, means = [torch.ones(3)], [torch.tensor([1.0, -2.0, 0.0])], [torch.zeros(3)]
+    functional.lion(params, grads, means, lr=0.5, beta1=0.75, beta2=0.5, weight_decay=0.5, maximize=False)
+    torch.testing.assert_close(params[0], torch.tensor([0.25, 1.25, 0.75]))
+    torch.testing.assert_close(means[0], torch.tensor([0.5, -1.0, 0.0]))
+
+
+def test_lists_that_the_options_do_not_need():
+    params, grads, squares, steps = [torch.ones(3)], [torch.ones(3)], [torch.zeros(3)], [torch.zeros(())]
+    options = dict(lr=0.1, alpha=0.75, eps=0.0, weight_decay=0, momentum=0, centered=False)
+    functional.rmsprop(params, grads, squares, [], [], steps, **options)
+    torch.testing.assert_close(params[0], torch.full((3,), 0.8))
+    with pytest.raises(heddle.BadInput, match="expected 1 tensors of state 'grad_avg', found 0"):
+        functional.rmsprop(params, grads, squares, [], [], steps, **{**options, "centered": True})
 
 
 @DEVICES

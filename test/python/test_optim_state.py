@@ -27,6 +27,12 @@ OPTIONS = {
     "AdamW": dict(lr=0.1),
     "Adagrad": dict(lr=0.1, lr_decay=0.1, initial_accumulator_value=0.25),
     "RMSprop": dict(lr=0.01, momentum=0.9, centered=True),
+    "Adadelta": dict(lr=0.5, weight_decay=0.01),
+    "Adamax": dict(lr=0.1),
+    "ASGD": dict(lr=0.1, lambd=0.01, t0=2),
+    "NAdam": dict(lr=0.1, momentum_decay=0.1),
+    "RAdam": dict(lr=0.1, betas=(0.9, 0.99)),
+    "Rprop": dict(lr=0.1, etas=(0.25, 1.5)),
 }
 
 

@@ -261,6 +261,17 @@ def test_complex(name, dtype, device):
 
 
 @DEVICES
+def test_initial_state_of_complex_parameters(device):
+    """Both parts of a complex number have the initial value of the state, as in PyTorch."""
+    params = support.parameters(device, torch.complex64) + support.parameters(device, torch.float32, shapes=[(3,)])
+    ours, theirs, others = support.pair("Adagrad", params, lr=0.1, initial_accumulator_value=0.3)
+    support.run(ours, theirs, params, others, 3)
+    tolerance = support.tolerance(torch.float32)
+    support.assert_same_params(params, others, **tolerance)
+    support.assert_same_state(ours, theirs, **tolerance)
+
+
+@DEVICES
 def test_lazy_conjugates(device):
     """Autograd returns conjugates whose memory has other numbers; a parameter may be one as well."""
     params = support.parameters(device, torch.complex64)

@@ -184,7 +184,7 @@ EXPRESSIONS = {
     "math.floor(g)": "takes a number",
     "math.ceil(g)": "takes a number",
     "math.trunc(g)": "takes a number",
-    "round(g)": "floor",
+    "round(g)": "use heddle.round",
     "numpy.sqrt(g)": "numpy.sqrt takes arrays, found 'g': use heddle.sqrt",
     "numpy.where(g > 0, p, g)": "numpy.where takes arrays",
     "numpy.array(g)": "NumPy takes arrays",

@@ -44,7 +44,8 @@ static const OptionSpec options[] = {
      "optimizers: also PARAMETERS/STATE, such as bf16/f32\n"
      "sinkhorn: with --sizes or --lists"},
     {"--optimizers", "A,B,...",
-     "optimizers: any of adamw, sgd, clip_adamw (default: all)"},
+     "optimizers: any of adamw, sgd, clip_adamw (the default), and of the\n"
+     "other optimizers, for which there is no kernel by hand"},
     {"--zeros", "",
      "optimizers: gradients of 0, as of embeddings that a batch does not use"},
     {"--programs", "A,B,...",
@@ -60,7 +61,7 @@ static std::string details() {
 by NVRTC) and with the floor: the time to move the necessary bytes at the copy bandwidth measured in the run.
 
   optimizers  AdamW, SGD with momentum, and clipping by the global norm with AdamW, over the parameters of real
-              models. Takes three minutes.
+              models. Takes three minutes. --optimizers also measures others beside the floor.
   rows        Softmax of rows, sums of rows and of columns, over matrices with rows of 1 to 10^6 elements; and the
               optimizer Adafactor over the parameters of real models. With --sizes, --shapes or --models, each
               program is measured over the lists that these name.
@@ -147,6 +148,10 @@ static Expected<int> benchOptimizers(const Arguments &arguments) {
   if (!chosen)
     return chosen.takeError();
   choice.optimizers = std::move(*chosen);
+  if (!arguments.has("--optimizers"))
+    erase_if(choice.optimizers, [](const bench::Optimizer &optimizer) {
+      return !optimizer.isByHand;
+    });
   auto types = bench::readElementTypes(arguments);
   if (!types)
     return types.takeError();

@@ -13,6 +13,8 @@
 #include "ShapesFile.h"
 #include "Support.h"
 
+#include "runtime/support/Text.h"
+
 using namespace llvm;
 
 namespace heddle::cli {
@@ -83,7 +85,7 @@ Expected<int> runExplain(const Arguments &arguments) {
                                  arguments.has("--json"), &known, &text)))
     return std::move(error);
   heddle::detail::Owned<char> owned(text);
-  if (Error error = output->write(text))
+  if (Error error = output->write(runtime::printable(text)))
     return std::move(error);
   return 0;
 }

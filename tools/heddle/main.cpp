@@ -75,7 +75,7 @@ static int report(Error error) {
   if (code == StatusCode::BadInput)
     text = heddle::runtime::shortMessage(text);
   outs().flush();
-  errs() << "heddle: error: " << text << '\n';
+  errs() << "heddle: error: " << heddle::runtime::printable(text) << '\n';
   return code == StatusCode::BadInput ? 2 : 1;
 }
 

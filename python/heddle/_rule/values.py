@@ -144,7 +144,7 @@ class Value:
         self._refuse("complex() takes a number")
 
     def __round__(self, digits: int | None = None) -> NoReturn:
-        self._refuse("round() takes a number", "write heddle.floor(x + 0.5)")
+        self._refuse("round() takes a number", "use heddle.round")
 
     def __floor__(self) -> NoReturn:
         self._refuse("math.floor takes a number")

@@ -18,33 +18,27 @@ if TYPE_CHECKING:
 
 
 def _gradients(spec: Spec) -> str:
-    return "grads" if "step" in (spec.functional or ()) else "d_p_list"
+    return "d_p_list" if spec.name == "SGD" else "grads"
 
 
 def _lists(spec: Spec) -> dict[str, str]:
     """The argument of each state."""
-    plural = {"step": "state_steps", "momentum_buffer": "momentum_buffer_list"}
+    plural = {"step": "state_steps", "momentum_buffer": "momentum_buffer_list", "sum": "state_sums"}
     return {key: plural.get(key, f"{key}s") for key in spec.functional or ()}
+
+
+#: Arguments by position that only the functions have.
+_DEFAULTS: dict[str, Any] = {"has_sparse_grad": False, "has_complex": False, "grad_scale": None, "found_inf": None}
 
 
 def arguments_of(spec: Spec) -> inspect.Signature:
     """The arguments of PyTorch's function: lists of tensors, what PyTorch has by position, hyperparameters by name."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [inspect.Parameter(name, kind) for name in ("params", _gradients(spec), *_lists(spec).values())]
-    optional: dict[str, Any] = {}
-    if "step" not in (spec.functional or ()):
-        optional["has_sparse_grad"] = False
-    for key in ("foreach", "capturable", "differentiable", "fused"):
-        if key in spec.defaults and (key != "differentiable" or "capturable" in spec.defaults):
-            optional[key] = spec.defaults[key]
-    optional.update(grad_scale=None, found_inf=None)
-    if "capturable" in spec.defaults:
-        optional["has_complex"] = False
-    if "decoupled_weight_decay" in spec.defaults:
-        optional["decoupled_weight_decay"] = False
-    parameters += [inspect.Parameter(key, kind, default=default) for key, default in optional.items()]
+    for key in spec.positional:
+        parameters.append(inspect.Parameter(key, kind, default={**_DEFAULTS, **spec.defaults}[key]))
     for key in spec.defaults:
-        if key in optional or key in spec.ignored or key in spec.added:
+        if key in spec.positional or key in spec.ignored or key in spec.only_initial or key in spec.added:
             continue
         parts = [part for part, (entry, _) in spec.parts.items() if entry == key]
         parameters += [inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY) for each in parts or [key]]
@@ -60,6 +54,8 @@ def bind(name: str, signature: inspect.Signature, *args: Any, **kwargs: Any) -> 
         raise TypeError(f"{name}() {error}; its arguments are {known}") from None
 
 
+#: State with one value for each parameter.
+_OF_TENSORS = ("eta", "mu", "mu_product")
 #: The meaning of arguments that only the functions have.
 _MEANINGS = {
     "has_sparse_grad": "must be False: sparse gradients are not supported.",
@@ -68,6 +64,10 @@ _MEANINGS = {
     "has_complex": "not used: complex tensors are found by their types.",
     "beta1": "the decay rate of the mean of gradients.",
     "beta2": "the decay rate of the mean of their squares.",
+    "etaminus": "the factor of a step size whose gradient changes its sign.",
+    "etaplus": "the factor of a step size whose gradient does not.",
+    "step_size_min": "the smallest step size.",
+    "step_size_max": "the largest step size.",
 }
 
 
@@ -87,15 +87,14 @@ def docstring(spec: Spec) -> str:
         flag = spec.unneeded.get(key)
         may_be_empty = f"; may be empty if `{flag}` is false or 0" if flag else ""
         may_be_none = "; None, in a list, before the first step" if flag and key == "momentum_buffer" else ""
-        meanings[name] = f"the state `{key}` of each parameter, as large as the parameter{may_be_none}{may_be_empty}."
-    lines = [
-        f"One step of `heddle.optim.{spec.name}` over lists of tensors, in place, in one launch.",
-        "",
-        f"The arguments are those of ``torch.optim.functional.{spec.name.lower()}``.",
-        "",
-        "Args:",
-    ]
+        size = "one value each" if key in _OF_TENSORS else "as large as the parameter"
+        meanings[name] = f"the state `{key}` of each parameter, {size}{may_be_none}{may_be_empty}."
+    lines = [f"One step of `heddle.optim.{spec.name}` over lists of tensors, in place, in one launch.", ""]
+    if spec.positional:
+        lines += [f"The arguments are those of ``torch.optim.functional.{spec.name.lower()}``.", ""]
+    lines.append("Args:")
     for name in arguments_of(spec).parameters:
-        lines.append(f"    {name}: {meanings.get(name) or _MEANINGS.get(name) or MEANINGS[name]}")
+        known = {**MEANINGS, **_MEANINGS, **spec.meanings, **meanings}
+        lines.append(f"    {name}: {known[name]}")
     lines += ["", "Raises:", "    BadInput: the tensors do not fit each other. Nothing is written.", ""]
     return "\n".join(lines)

@@ -65,7 +65,7 @@ def prepared(optimizer: Optimizer, is_scaled: bool) -> list[Part]:
         optimizer._forget_old_parts()
         parts = optimizer._make_parts(is_scaled, captured=True)
         for part in parts:
-            part.gather()
+            part.gather(optimizer.param_groups)
         missing = sum(part.idle_members for part in parts)
         if missing:
             warnings.warn(

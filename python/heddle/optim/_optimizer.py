@@ -310,7 +310,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             for _ in range(2):
                 parts = self._current_parts(is_scaled)
                 try:
-                    changed = [part for part in parts if part.gather()]
+                    changed = [part for part in parts if part.gather(self.param_groups)]
                     break
                 except Stale:
                     self._parts = {}

@@ -76,6 +76,7 @@ class Part:
         self._seen_changes = self._seen_group_changes = -1
         self._set_active(numpy.zeros(len(self._members), bool))
         self._is_bound = False
+        self._groups: Sequence[dict[str, Any]] = ()
         self._kept: list[Any] = []
         self._scaling: Any = None
         self._last_stream = 0
@@ -125,8 +126,11 @@ class Part:
     # Bindings
     # ------------------------------------------------------------------------------------------------------------------
 
-    def gather(self) -> bool:
+    def gather(self, groups: Sequence[dict[str, Any]]) -> bool:
         """Reads the addresses of parameters and gradients, checks them, and binds those that changed.
+
+        Args:
+            groups: the parameter groups, whose values may be initial values of state.
 
         Returns:
             Whether a binding changed, so that `prepare` has work to do.
@@ -134,6 +138,7 @@ class Part:
         Raises:
             BadInput: a parameter or gradient has changed its shape, element type or device.
         """
+        self._groups = groups
         moved, changed = self._tensors.read()
         if self.state.has_moved():
             self._seen_changes = -1
@@ -154,12 +159,12 @@ class Part:
             tensors.check_params()
         if changed < 0:
             tensors.copy_unfit()
-            return self.gather()
+            return self.gather(self._groups)
         has_moved, has_changed, active = tensors.update(not is_bound or moved > 0, not is_bound or changed > 0)
         rebind_active = not is_bound or active.tobytes() != self._active.tobytes()
         tensors.check_overlaps(active, has_moved or rebind_active)
         if rebind_active or self._seen_changes != self._changes.count:
-            self.state.read(active)
+            self.state.read(active, self._groups)
             self.state.bind()
             has_changed = True
         if has_moved:
@@ -190,7 +195,7 @@ class Part:
             raise BadInput(with_names(str(error), self._names())) from None
         self._is_bound = False
         self._tensors.copy_aliased(found)
-        self.gather()
+        self.gather(self._groups)
 
     def _memory(self) -> Iterator[Range]:
         """The memory of parameters, gradients and state that is bound."""

@@ -94,6 +94,10 @@ class Spec:
     #: Hyperparameters of the program that are parts of an entry: {"beta1": ("betas", 0)}. The others have the name of
     #: their entry.
     parts: Mapping[str, tuple[str, int]] = dataclasses.field(default_factory=dict)
+    #: {"step_size": "lr"}: the value of the entry, in the group of a parameter, is the initial value of the state.
+    initial: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: Entries that do nothing else: they are no arguments of the program.
+    only_initial: Sequence[str] = ()
     #: Entries that torch's optimizer does not have. A parameter group has them only if some group was given them, so that
     #: groups move between the two.
     added: Sequence[str] = ()
@@ -110,6 +114,8 @@ class Spec:
     check: Callable[[Mapping[str, Any]], str | None] | None = None
     #: The lists of state in the order in which the function of `optim.functional` takes them; None: there is none.
     functional: Sequence[str] | None = None
+    #: The arguments that the function takes by position after the lists, in the order of torch's.
+    positional: Sequence[str] = ()
     #: {"max_exp_avg_sq": "amsgrad"}: the function takes an empty list of the first if the second is false or 0.
     unneeded: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: The meaning of entries that other optimizers do not have, or that have another meaning there.

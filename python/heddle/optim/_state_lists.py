@@ -87,7 +87,7 @@ class StateLists:
                 value = initial.get(name, 0.0)
                 lists.append(StateList(key, info.rank, value, key not in self._spec.hidden))
         # The order of torch's optimizers: the step counter is first.
-        return sorted(lists, key=lambda each: each.rank)
+        return sorted(lists, key=lambda each: (each.rank, each.key != "step"))
 
     def has_moved(self) -> bool:
         """Whether bound state has other memory, as after ``state["exp_avg"].data = ...``."""
@@ -96,7 +96,7 @@ class StateLists:
         tensors = self._bound.tensors
         return bool(tensors) and _fast.addresses(tensors, self._api, self._bytes, self._layouts) != 0
 
-    def read(self, active: Any) -> None:
+    def read(self, active: Any, groups: Sequence[dict[str, Any]]) -> None:
         """Reads the addresses of the state of all active members; creates what is missing.
 
         It reads by `peek`, so that the tensors do not count as shared.
@@ -128,7 +128,7 @@ class StateLists:
             if missing:
                 # Hidden state of an earlier step is 1 where there is other state.
                 old = [not each.visible and any(key in visible[index] for key in keys) for index in missing]
-                new = self._create(each, [places[index] for index in missing], old)
+                new = self._create(each, [places[index] for index in missing], old, groups)
                 created += [(holders[index], each.key, tensor) for index, tensor in zip(missing, new)]
         for state, key, tensor in created:
             _keep(state, key, tensor)
@@ -225,27 +225,37 @@ class StateLists:
         """The state of a member that torch's optimizer does not have."""
         return self._all_hidden.setdefault(self._members.all[place].param, {})
 
-    def _create(self, each: StateList, places: Sequence[int], old: Sequence[bool]) -> list[Any]:
+    def _create(
+        self, each: StateList, places: Sequence[int], old: Sequence[bool], groups: Sequence[dict[str, Any]]
+    ) -> list[Any]:
         """New state of these members."""
+        entry = self._spec.initial.get(each.key)
+        values = [groups[self._members.all[place].group][entry] if entry else each.initial for place in places]
         if each.rank:
-            made = []
-            for place in places:
-                param, dtype = self._members.all[place].param, self._state_dtype(place)
-                made.append(
-                    torch.full_like(
-                        param.detach(),
-                        each.initial,
-                        dtype=dtype,
-                        memory_format=torch.preserve_format,
-                        requires_grad=False,
-                    )
-                )
-            return made
+            return [self._filled(place, value) for place, value in zip(places, values)]
+        on_host = [0.0 if isinstance(value, torch.Tensor) else number(value, str(entry)) for value in values]
         # Views of one tensor.
-        values = torch.tensor(
-            [1.0 if was else each.initial for was in old], dtype=torch.float32, device="cpu"
+        made = torch.tensor(
+            [1.0 if was else value for was, value in zip(old, on_host)], dtype=torch.float32, device="cpu"
         ).to(self._members.device)
-        return list(values.unbind())
+        for place, value in enumerate(values):
+            if isinstance(value, torch.Tensor):
+                made[place].copy_(value.detach().reshape(()))
+        return list(made.unbind())
+
+    def _filled(self, place: int, value: Any) -> Any:
+        """New state as large as the parameter, whose elements have a value: a number, or a tensor of one element."""
+        made = torch.empty_like(
+            self._members.all[place].param.detach(),
+            dtype=self._state_dtype(place),
+            memory_format=torch.preserve_format,
+            requires_grad=False,
+        )
+        # The parts of a complex number are elements of their own.
+        (torch.view_as_real(made) if made.is_complex() else made).fill_(
+            value.detach().reshape(()) if isinstance(value, torch.Tensor) else value
+        )
+        return made
 
 
 def _keep(state: Any, key: str, tensor: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from .._values import real, short
 from ..errors import BadInput
 from ._spec import Spec
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 def standard(
     name: str,
     rename: Mapping[str, str] | None = None,
-    numbers: Sequence[str] = (),
     flags: Sequence[str] = (),
 ) -> Callable[[Sequence[Family], bool, Mapping[str, Any]], str]:
     """The function `program` of a standard program.
@@ -30,7 +30,6 @@ def standard(
     Args:
         name: the name of the program.
         rename: options of the program whose entry in the parameter groups has another name.
-        numbers: options whose value is part of the program, such as an initial value of state.
         flags: options that are true or false, beside `FLAGS`.
     """
 
@@ -44,9 +43,6 @@ def standard(
         settings = {"dtype": "/".join(family.param for family in families), "state": states.pop()}
         settings["groups"] = str(groups).lower()
         for option, value in options.items():
-            if option in numbers:
-                settings[option] = repr(float(value))
-                continue
             # A hyperparameter only has to be other than 0 here: its value is an argument of the program. The value is
             # one that every check of the library accepts.
             is_number = option not in FLAGS and option not in flags
@@ -97,6 +93,18 @@ def _nesterov(group: Mapping[str, Any]) -> str | None:
     if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
         return "Nesterov momentum requires a momentum and zero dampening"
     return _cautious(group)
+
+
+def _rho(group: Mapping[str, Any]) -> str | None:
+    return None if group["rho"] <= 1 else f"Invalid rho value: {group['rho']}"
+
+
+def _etas(group: Mapping[str, Any]) -> str | None:
+    less, more = group["etas"]
+    for value in (less, more, *group["step_sizes"]):
+        if real(value) is None and not hasattr(value, "numel"):
+            raise TypeError(f"etas and step_sizes: expected numbers, found {short(value)}")
+    return None if 0 < less < 1 < more else f"Invalid eta values: {less}, {more}"
 
 
 #: The meaning of the arguments that several optimizers have.
@@ -150,6 +158,7 @@ SPECS: dict[str, Spec] = {
             checked=("lr", "momentum", "weight_decay"),
             check=_nesterov,
             functional=("momentum_buffer",),
+            positional=("has_sparse_grad", "foreach", "fused", "grad_scale", "found_inf"),
             unneeded={"momentum_buffer": "momentum"},
             added=("cautious",),
             doc="Gradient descent, with plain or Nesterov momentum; the formulas are those of `torch.optim.SGD`.",
@@ -160,6 +169,8 @@ SPECS: dict[str, Spec] = {
                  capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False, cautious=False),
             keyword_only="foreach",
             functional=("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step"),
+            positional=("foreach", "capturable", "differentiable", "fused", "grad_scale", "found_inf", "has_complex",
+                        "decoupled_weight_decay"),
             unneeded={"max_exp_avg_sq": "amsgrad"},
             added=("cautious",),
             doc="Adam (Kingma and Ba, 2015), AMSGrad (Reddi et al., 2018); the formulas are those of `torch.optim.Adam`.",
@@ -172,6 +183,7 @@ SPECS: dict[str, Spec] = {
             fixed={"decoupled_weight_decay": True},
             keyword_only="maximize",
             functional=("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step"),
+            positional=("foreach", "capturable", "differentiable", "fused", "grad_scale", "found_inf", "has_complex"),
             unneeded={"max_exp_avg_sq": "amsgrad"},
             added=("cautious",),
             doc="Adam with decoupled weight decay (Loshchilov and Hutter, 2019); the formulas are those of "
@@ -182,11 +194,15 @@ SPECS: dict[str, Spec] = {
             "Adagrad",
             dict(lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None,
                  maximize=False, differentiable=False, fused=None),
-            standard("adagrad", numbers=("initial_accumulator_value",)),
+            standard("adagrad"),
             keyword_only="maximize",
-            options=("maximize", "initial_accumulator_value"),
+            options=("maximize",),
+            initial={"sum": "initial_accumulator_value"},
+            only_initial=("initial_accumulator_value",),
             optional=("lr_decay", "weight_decay"),
             checked=("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps"),
+            functional=("sum", "step"),
+            positional=("fused", "grad_scale", "found_inf", "has_sparse_grad", "foreach", "differentiable", "has_complex"),
             doc="Adagrad (Duchi et al., 2011); the formulas are those of `torch.optim.Adagrad`.",
         ),
         Spec(
@@ -201,8 +217,111 @@ SPECS: dict[str, Spec] = {
             needs={"cautious": "momentum"},
             check=_cautious,
             checked=("lr", "eps", "momentum", "weight_decay", "alpha"),
+            functional=("square_avg", "grad_avg", "momentum_buffer", "step"),
+            positional=("foreach", "maximize", "differentiable", "capturable", "has_complex"),
+            unneeded={"grad_avg": "centered", "momentum_buffer": "momentum"},
             added=("cautious",),
             doc="RMSprop (Hinton, 2012); the formulas are those of `torch.optim.RMSprop`.",
+        ),
+        Spec(
+            "Adadelta",
+            dict(lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, capturable=False, maximize=False,
+                 differentiable=False),
+            standard("adadelta"),
+            keyword_only="capturable",
+            options=("maximize",),
+            optional=("weight_decay",),
+            checked=("lr", "rho", "eps", "weight_decay"),
+            check=_rho,
+            functional=("square_avg", "acc_delta", "step"),
+            positional=("capturable", "foreach", "differentiable", "has_complex"),
+            meanings={"rho": "the decay rate of the means of squares."},
+            doc="Adadelta (Zeiler, 2012); the formulas are those of `torch.optim.Adadelta`.",
+        ),
+        Spec(
+            "Adamax",
+            dict(lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, maximize=False,
+                 differentiable=False, capturable=False),
+            standard("adamax"),
+            keyword_only="maximize",
+            options=("maximize",),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            functional=("exp_avg", "exp_inf", "step"),
+            positional=("foreach", "maximize", "differentiable", "capturable", "has_complex"),
+            doc="Adamax (Kingma and Ba, 2015); the formulas are those of `torch.optim.Adamax`.",
+        ),
+        Spec(
+            "ASGD",
+            dict(lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False,
+                 differentiable=False, capturable=False),
+            standard("asgd"),
+            options=("maximize",),
+            optional=("weight_decay",),
+            initial={"eta": "lr"},
+            checked=("lr", "lambd", "alpha", "weight_decay"),
+            functional=("ax", "mu", "eta", "step"),
+            positional=("foreach", "maximize", "differentiable", "capturable", "has_complex"),
+            meanings={
+                "lambd": "the decay of the parameters and of the rate.",
+                "alpha": "the power of the decay of the rate.",
+                "t0": "the number of steps before averaging starts.",
+            },
+            doc="Gradient descent with an average of the parameters, the state `ax` (Polyak and Juditsky, 1992); the "
+            "formulas are those of `torch.optim.ASGD`.",
+        ),
+        Spec(
+            "NAdam",
+            dict(lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3,
+                 decoupled_weight_decay=False, foreach=None, maximize=False, capturable=False, differentiable=False),
+            standard("nadam", {"decoupled_weight_decay": "decoupled"}),
+            keyword_only="foreach",
+            options=("maximize", "decoupled_weight_decay"),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay", "momentum_decay"),
+            functional=("exp_avg", "exp_avg_sq", "mu_product", "step"),
+            positional=("decoupled_weight_decay", "foreach", "capturable", "differentiable", "has_complex", "maximize"),
+            meanings={"momentum_decay": "the rate at which the momentum grows."},
+            doc="Adam with Nesterov momentum (Dozat, 2016); the formulas are those of `torch.optim.NAdam`.",
+        ),
+        Spec(
+            "RAdam",
+            dict(lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, foreach=None,
+                 maximize=False, capturable=False, differentiable=False),
+            standard("radam", {"decoupled_weight_decay": "decoupled"}),
+            keyword_only="foreach",
+            options=("maximize", "decoupled_weight_decay"),
+            optional=("weight_decay",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            functional=("exp_avg", "exp_avg_sq", "step"),
+            positional=("decoupled_weight_decay", "foreach", "differentiable", "capturable", "has_complex", "maximize"),
+            doc="Adam with a rectified variance (Liu et al., 2020); the formulas are those of `torch.optim.RAdam`.",
+        ),
+        Spec(
+            "Rprop",
+            dict(lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), capturable=False, foreach=None, maximize=False,
+                 differentiable=False),
+            standard("rprop"),
+            keyword_only="capturable",
+            options=("maximize",),
+            parts={"etaminus": ("etas", 0), "etaplus": ("etas", 1), "step_size_min": ("step_sizes", 0),
+                   "step_size_max": ("step_sizes", 1)},
+            initial={"step_size": "lr"},
+            only_initial=("lr",),
+            checked=("lr",),
+            check=_etas,
+            functional=("prev", "step_size", "step"),
+            positional=("foreach", "capturable", "maximize", "differentiable", "has_complex"),
+            meanings={
+                "lr": "the step size before the first step.",
+                "etas": "the factors of a step size whose gradient changes its sign, and of one whose gradient does not.",
+                "step_sizes": "the smallest and the largest step size.",
+            },
+            doc="Rprop (Riedmiller and Braun, 1993): steps by the signs of gradients; the formulas are those of "
+            "`torch.optim.Rprop`.",
         ),
         Spec(
             "Lion",
@@ -213,6 +332,7 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay",),
             parts=_BETAS,
             checked=("lr", "beta1", "beta2", "weight_decay"),
+            functional=("exp_avg",),
             doc="Lion (Chen et al., 2023): steps by the sign of an interpolated mean of gradients.",
         ),
         Spec(
@@ -259,9 +379,11 @@ SPECS: dict[str, Spec] = {
             "Yogi",
             dict(lr=1e-2, betas=(0.9, 0.999), eps=1e-3, initial_accumulator=1e-6, weight_decay=0, maximize=False,
                  cautious=False),
-            standard("yogi", numbers=("initial_accumulator",)),
+            standard("yogi"),
             keyword_only="maximize",
-            options=("initial_accumulator", "maximize", "cautious"),
+            options=("maximize", "cautious"),
+            initial={"exp_avg": "initial_accumulator", "exp_avg_sq": "initial_accumulator"},
+            only_initial=("initial_accumulator",),
             optional=("weight_decay",),
             parts=_BETAS,
             checked=("lr", "eps", "beta1", "beta2", "weight_decay", "initial_accumulator"),

@@ -129,11 +129,12 @@ def _function(spec: Spec) -> Callable[..., None]:
         lists = dict(zip(states, arguments[2 : 2 + len(states)]))
         values = {}
         for key, default in {**spec.defaults, **spec.fixed}.items():
-            if key in given.arguments:
-                values[key] = given.arguments[key]
-            elif any(part[0] == key for part in spec.parts.values()):
+            # A list of state may have the name of an entry.
+            if any(part[0] == key for part in spec.parts.values()):
                 parts = sorted((index, part) for part, (entry, index) in spec.parts.items() if entry == key)
                 values[key] = tuple(given.arguments[part] for _, part in parts)
+            elif key in given.arguments:
+                values[key] = given.arguments[key]
             else:
                 values[key] = default
         if given.arguments.get("has_sparse_grad"):

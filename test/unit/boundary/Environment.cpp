@@ -1,4 +1,4 @@
-//===- Environment.cpp - The driver and the cache of these tests ----------===//
+//===- Environment.cpp - The cache and the processes of these tests -------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <dlfcn.h>
 #include <filesystem>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,7 +31,6 @@ struct Environment {
     cache = name;
     setenv("HEDDLE_CACHE_DIR", name.c_str(), 1);
     setenv("HEDDLE_CACHE_SIZE", "256", 1);
-    setenv("HEDDLE_CUDA_DRIVER", HEDDLE_STAND_IN_DRIVER, 1);
     setenv("HEDDLE_THREADS", "4", 1);
     unsetenv("HEDDLE_DUMP_DIR");
   }
@@ -56,12 +54,6 @@ std::vector<std::string> cacheFiles() {
 void clearCache() {
   for (const std::string &name : cacheFiles())
     std::filesystem::remove_all(environment.cache / name);
-}
-
-void *standInFunction(const char *name) {
-  static void *const driver =
-      dlopen(HEDDLE_STAND_IN_DRIVER, RTLD_NOW | RTLD_LOCAL);
-  return driver ? dlsym(driver, name) : nullptr;
 }
 
 heddle_executable *Executables::elementwise() {
@@ -123,10 +115,3 @@ std::string runProgram(const std::vector<std::string> &arguments) {
 }
 
 } // namespace heddle::test
-
-int main(int count, char **arguments) {
-  if (count == 3 && std::string(arguments[1]) == "--first-compilation")
-    return heddle::test::compileFirst(std::atol(arguments[2]));
-  testing::InitGoogleTest(&count, arguments);
-  return RUN_ALL_TESTS();
-}

@@ -3,9 +3,10 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A static variable of Environment.cpp sets the environment before the library
-// reads it: the stand-in driver, an empty cache folder, which is removed at the
-// end of the process, and four threads.
+// Static variables set the environment before the library reads it: an empty
+// cache folder, which is removed at the end of the process, four threads, and
+// (StandInEnvironment.cpp) the stand-in driver. test/gpu runs some of the tests
+// with a GPU's driver.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +32,11 @@ void clearCache();
 void *standInFunction(const char *name);
 #define HEDDLE_STAND_IN(name)                                                  \
   reinterpret_cast<decltype(&name)>(heddle::test::standInFunction(#name))
+
+/// The memory in use on the device: its bytes, or the allocations of the
+/// stand-in driver. It may grow by the tolerance without a leak.
+size_t deviceMemory();
+extern const size_t deviceMemoryTolerance;
 
 /// Executables of the sequences, compiled once. Null if they do not compile;
 /// those for cuda need NVRTC.

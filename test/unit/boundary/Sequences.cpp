@@ -5,12 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Sequences.h"
+#include "Calls.h"
 
 #include "test/gpu/RuntimePlans.h"
 
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 
 namespace heddle::test {
@@ -18,48 +17,11 @@ namespace heddle::test {
 namespace {
 
 constexpr heddle_options cpu = {sizeof(heddle_options), "cpu", nullptr};
+constexpr heddle_options device = {sizeof(heddle_options), "cuda", nullptr};
 constexpr heddle_options sm90 = {sizeof(heddle_options), "cuda", "sm_90"};
 /// Not the architecture of the stand-in driver, because heddle_explain() would
 /// measure the copy bandwidth of its device.
 constexpr heddle_options sm80 = {sizeof(heddle_options), "cuda", "sm_80"};
-
-/// Records the first call that fails. A function returns false if the sequence
-/// must end.
-class Calls {
-public:
-  Outcome outcome;
-
-  bool operator()(const char *name, heddle_status status) {
-    if (status == HEDDLE_OK)
-      return true;
-    outcome.status = status;
-    outcome.call = name;
-    std::snprintf(outcome.error, sizeof(outcome.error), "%s",
-                  heddle_last_error());
-    return false;
-  }
-  bool expect(bool right) {
-    outcome.wrongResult |= !right;
-    return right;
-  }
-};
-
-struct Executable {
-  heddle_executable *handle = nullptr;
-  ~Executable() { heddle_executable_free(handle); }
-};
-struct Graph {
-  heddle_graph *handle = nullptr;
-  ~Graph() { heddle_graph_free(handle); }
-};
-struct Memory {
-  heddle_memory *handle = nullptr;
-  ~Memory() { heddle_memory_free(handle); }
-};
-struct Text {
-  char *text = nullptr;
-  ~Text() { heddle_free(text); }
-};
 
 constexpr int largest = 40000;
 float values[4][largest];
@@ -222,13 +184,13 @@ Outcome loadPlan() {
 
 heddle_executable *cudaExecutable() {
   heddle_executable *executable = nullptr;
-  heddle_load_plan(cudaPlan().c_str(), &sm90, &executable);
+  heddle_load_plan(cudaPlan().c_str(), &device, &executable);
   return executable;
 }
 
 heddle_executable *cudaSumExecutable() {
   heddle_executable *executable = nullptr;
-  heddle_load_plan(withSource(runtime::test::accumulatePlan).c_str(), &sm90,
+  heddle_load_plan(withSource(runtime::test::accumulatePlan).c_str(), &device,
                    &executable);
   return executable;
 }

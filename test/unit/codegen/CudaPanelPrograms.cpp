@@ -50,6 +50,147 @@ func.func @balance(%x: !mats, %row: !list, %col: !list, %schedule: !foreach.list
 })mlir");
   programs.last().keepsOrder = false;
 
+  // Stops when the sum of the changes of columns is small.
+  programs.add("LoopStopsByColumns", R"mlir(
+func.func @stops_by_columns(%x: !mats, %row: !list, %col: !list, %limit: tensor<i32>, %bound: !each)
+    -> (!list, !list, !each, !iteration) {
+  %u, %v, %e, %iterations = foreach.while (%u = %row, %v = %col : !list) upto %limit -> (!list, !list, !each, !iteration) {
+    %r = foreach.reduce add along j (%x = %x[i, j] : !mats, %v = %v[j] : !list) -> !list {
+      %y = arith.mulf %x, %v : f32
+      foreach.yield %y : f32
+    }
+    %c = foreach.reduce add along i (%x = %x[i, j] : !mats, %u = %r[i] : !list) -> !list {
+      %y = arith.mulf %x, %u : f32
+      foreach.yield %y : f32
+    }
+    %v1 = foreach.map (%v = %v, %c = %c : !list) -> !list {
+      %small = arith.constant 1.0e-3 : f32
+      %d = arith.mulf %c, %small : f32
+      %y = arith.addf %v, %d : f32
+      foreach.yield %y : f32
+    }
+    %e = foreach.reduce add along member (%v = %v, %v1 = %v1 : !list) -> !each {
+      %d = arith.subf %v, %v1 : f32
+      %s = math.absf %d : f32
+      foreach.yield %s : f32
+    }
+    %more = foreach.map (%e = %e, %bound = %bound : !each) -> !flag {
+      %more = arith.cmpf ogt, %e, %bound : f32
+      foreach.yield %more : i1
+    }
+    foreach.yield %r, %v1, %e while %more : !list, !list, !each while !flag
+  }
+  return %u, %v, %e, %iterations : !list, !list, !each, !iteration
+})mlir");
+  programs.last().keepsOrder = false;
+
+  // Equilibration: the norms of rows and of columns stop the loop, and the
+  // position of the largest is a result.
+  programs.add("LoopStopsByRowsAndColumns", R"mlir(
+!lg = !foreach.list<tensor<i64>>
+func.func @equilibrates(%x: !mats, %row: !list, %col: !list, %limit: tensor<i32>, %bound: !each)
+    -> (!list, !list, !each, !lg, !each, !iteration) {
+  %u, %v, %e, %where, %sum, %iterations = foreach.while (%u = %row, %v = %col : !list) upto %limit
+      -> (!list, !list, !each, !lg, !each, !iteration) {
+    %r = foreach.reduce max along j (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list) -> !list {
+      %a = math.absf %x : f32
+      %y = arith.mulf %a, %v : f32
+      %z = arith.mulf %y, %u : f32
+      foreach.yield %z : f32
+    }
+    %c = foreach.reduce max along i (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list) -> !list {
+      %a = math.absf %x : f32
+      %y = arith.mulf %a, %v : f32
+      %z = arith.mulf %y, %u : f32
+      foreach.yield %z : f32
+    }
+    %u1 = foreach.map (%u = %u, %r = %r : !list) -> !list {
+      %s = math.sqrt %r : f32
+      %y = arith.divf %u, %s : f32
+      foreach.yield %y : f32
+    }
+    %v1 = foreach.map (%v = %v, %c = %c : !list) -> !list {
+      %s = math.sqrt %c : f32
+      %y = arith.divf %v, %s : f32
+      foreach.yield %y : f32
+    }
+    %er = foreach.reduce max along i (%r = %r : !list) -> !each {
+      %one = arith.constant 1.0 : f32
+      %d = arith.subf %one, %r : f32
+      %s = math.absf %d : f32
+      foreach.yield %s : f32
+    }
+    %ec, %where = foreach.reduce argmax along member (%c = %c : !list) -> (!each, !lg) {
+      %one = arith.constant 1.0 : f32
+      %d = arith.subf %one, %c : f32
+      %s = math.absf %d : f32
+      foreach.yield %s : f32
+    }
+    %sum = foreach.reduce add along member (%c = %c, %v1 = %v1 : !list) -> !each {
+      %y = arith.mulf %c, %v1 : f32
+      foreach.yield %y : f32
+    }
+    %e, %more = foreach.map (%er = %er, %ec = %ec, %bound = %bound : !each) -> (!each, !flag) {
+      %e = arith.maximumf %er, %ec : f32
+      %more = arith.cmpf ogt, %e, %bound : f32
+      foreach.yield %e, %more : f32, i1
+    }
+    foreach.yield %u1, %v1, %e, %where, %sum while %more : !list, !list, !each, !lg, !each while !flag
+  }
+  return %u, %v, %e, %where, %sum, %iterations : !list, !list, !each, !lg, !each, !iteration
+})mlir");
+  programs.last().keepsOrder = false;
+
+  // Log-domain matrix balancing that stops by its columns, with a flag that
+  // some column has.
+  programs.add("LoopBalancesColumns", R"mlir(
+func.func @balances_columns(%x: !mats, %row: !list, %col: !list, %row_u: !list {foreach.donate = 0 : i64},
+                            %col_v: !list {foreach.donate = 1 : i64}, %limit: tensor<i32>, %bound: !each)
+    -> (!list, !list, !each, !iteration) {
+  %u, %v, %error, %iterations = foreach.while (%u = %row_u, %v = %col_v : !list) upto %limit -> (!list, !list, !each, !iteration) {
+    %r = foreach.reduce logsumexp along j (%x = %x[i, j] : !mats, %v = %v[j] : !list) -> !list {
+      %y = arith.addf %x, %v : f32
+      foreach.yield %y : f32
+    }
+    %u1 = foreach.map (%a = %row, %r = %r : !list) -> !list {
+      %y = arith.subf %a, %r : f32
+      foreach.yield %y : f32
+    }
+    %c = foreach.reduce logsumexp along i (%x = %x[i, j] : !mats, %u = %u1[i] : !list) -> !list {
+      %y = arith.addf %x, %u : f32
+      foreach.yield %y : f32
+    }
+    %v1 = foreach.map (%b = %col, %c = %c : !list) -> !list {
+      %y = arith.subf %b, %c : f32
+      foreach.yield %y : f32
+    }
+    %error = foreach.reduce add along member (%v = %v, %v1 = %v1 : !list) -> !each {
+      %d = arith.subf %v, %v1 : f32
+      %y = math.absf %d : f32
+      foreach.yield %y : f32
+    }
+    %rows = foreach.reduce max along i (%u = %u, %u1 = %u1 : !list) -> !each {
+      %d = arith.subf %u, %u1 : f32
+      %y = math.absf %d : f32
+      foreach.yield %y : f32
+    }
+    %moves = foreach.reduce any along member (%v = %v, %v1 = %v1 : !list) -> !flag {
+      %y = arith.cmpf une, %v, %v1 : f32
+      foreach.yield %y : i1
+    }
+    %more = foreach.map (%error = %error, %rows = %rows, %bound = %bound : !each, %moves = %moves : !flag) -> !flag {
+      %sum = arith.addf %error, %rows : f32
+      %above = arith.cmpf ogt, %sum, %bound : f32
+      %more = arith.andi %above, %moves : i1
+      foreach.yield %more : i1
+    }
+    foreach.yield %u1, %v1, %error while %more : !list, !list, !each while !flag
+  }
+  return %u, %v, %error, %iterations : !list, !list, !each, !iteration
+})mlir",
+               /*isExact=*/false);
+  programs.last().keepsOrder = false;
+
   // Log-domain matrix balancing: rows and columns share exponentials.
   programs.add("LoopBalances", R"mlir(
 func.func @balances(%x: !mats, %row: !list, %col: !list, %row_u: !list {foreach.donate = 0 : i64},

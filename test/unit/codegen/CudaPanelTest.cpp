@@ -115,8 +115,9 @@ func.func @balances_$N(%x: !mats, %row: !list, %col: !list, %row_u: !list {forea
 })mlir";
 
 /// Sums without exponentials, of two matrices, and a maximum whose values the
-/// accumulate phase recomputes.
+/// accumulate phase recomputes. The changes of columns are reduced, too.
 constexpr const char *kGrams = R"mlir(
+!position = !foreach.list<tensor<i64>>
 !mats = !foreach.list<tensor<?x?x$S>>
 !wide = !foreach.list<tensor<?x?x$T>>
 !list = !foreach.list<tensor<?x$T>>
@@ -124,8 +125,9 @@ constexpr const char *kGrams = R"mlir(
 !flag = !foreach.list<tensor<i1>>
 !iteration = !foreach.list<tensor<i32>>
 func.func @grams_$N(%x: !mats, %w: !wide, %row: !list, %col: !list, %limit: tensor<i32>, %sharp: !each)
-    -> (!list, !list, !each, !iteration) {
-  %q, %p, %most, %iterations = foreach.while (%q = %row, %p = %col : !list) upto %limit -> (!list, !list, !each, !iteration) {
+    -> (!list, !list, !each, !each, !each, !position, !iteration) {
+  %q, %p, %most, %moved, %top, %where, %iterations = foreach.while (%q = %row, %p = %col : !list) upto %limit
+      -> (!list, !list, !each, !each, !each, !position, !iteration) {
     %t = foreach.reduce add along j (%x = %x[i, j] as $T : !mats, %w = %w[i, j] : !wide, %p = %p[j] : !list) -> !list {
       %m = arith.mulf %x, %w : $T
       %y = arith.mulf %m, %p : $T
@@ -154,13 +156,23 @@ func.func @grams_$N(%x: !mats, %w: !wide, %row: !list, %col: !list, %limit: tens
       %y = arith.mulf %t, %t : $T
       foreach.yield %y : $T
     }
-    %more = foreach.map (%most = %most, %s = %sharp : !each) -> !flag {
-      %more = arith.cmpf ugt, %most, %s : $T
+    %moved = foreach.reduce add along member (%p = %p, %p1 = %p1 : !list) -> !each {
+      %d = arith.subf %p, %p1 : $T
+      %y = math.absf %d : $T
+      foreach.yield %y : $T
+    }
+    %top, %where = foreach.reduce argmax along member (%p1 = %p1 : !list) -> (!each, !position) {
+      foreach.yield %p1 : $T
+    }
+    %more = foreach.map (%most = %most, %moved = %moved, %s = %sharp : !each) -> !flag {
+      %sum = arith.addf %most, %moved : $T
+      %more = arith.cmpf ugt, %sum, %s : $T
       foreach.yield %more : i1
     }
-    foreach.yield %t, %p1, %most while %more : !list, !list, !each while !flag
+    foreach.yield %t, %p1, %most, %moved, %top, %where while %more
+        : !list, !list, !each, !each, !each, !position while !flag
   }
-  return %q, %p, %most, %iterations : !list, !list, !each, !iteration
+  return %q, %p, %most, %moved, %top, %where, %iterations : !list, !list, !each, !each, !each, !position, !iteration
 })mlir";
 
 /// Balancing whose columns are reduced at another sharpness than its rows, so

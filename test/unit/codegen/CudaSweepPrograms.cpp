@@ -405,6 +405,56 @@ func.func @shared(%x: !mats {foreach.donate = 0 : i64}, %row: !list, %col: !list
 })mlir");
   programs.last().keepsOrder = false;
 
+  // Values of the member from columns that are complete after the sweep; the
+  // last is again reduced over the list.
+  programs.add("ColumnsOverMember", R"mlir(
+!lg = !foreach.list<tensor<i64>>
+func.func @columns_over_member(%x: !mats, %row: !list, %col: !list {foreach.donate = 0 : i64}, %t: !each {foreach.donate = 1 : i64})
+    -> (!list, !each, !each, !lg, !each, tensor<f32>) {
+  %most = foreach.reduce max along i (%x = %x[i, j] : !mats, %r = %row[i] : !list) -> !list {
+    %y = arith.mulf %x, %r : f32
+    foreach.yield %y : f32
+  }
+  %c = foreach.map (%c = %col, %most = %most : !list, %t = %t : !each) -> !list {
+    %ct = arith.mulf %c, %t : f32
+    %y = arith.addf %ct, %most : f32
+    foreach.yield %y : f32
+  }
+  %at, %where = foreach.reduce argmax along member (%c = %c : !list) -> (!each, !lg) {
+    foreach.yield %c : f32
+  }
+  %sum = foreach.reduce add along member (%c = %c, %most = %most : !list) -> !each {
+    %y = arith.mulf %c, %most : f32
+    foreach.yield %y : f32
+  }
+  %rows = foreach.reduce max along member (%r = %row : !list) -> !each {
+    foreach.yield %r : f32
+  }
+  %t1 = foreach.map (%t = %t, %at = %at, %rows = %rows : !each) -> !each {
+    %a = arith.addf %t, %at : f32
+    %b = arith.subf %a, %rows : f32
+    foreach.yield %b : f32
+  }
+  %all = foreach.reduce add along list (%t = %t1 : !each) -> tensor<f32> {
+    foreach.yield %t : f32
+  }
+  return %c, %t1, %at, %where, %sum, %all : !list, !each, !each, !lg, !each, tensor<f32>
+})mlir");
+  programs.last().keepsOrder = false;
+
+  // In the order of columns, whatever the launches.
+  programs.add("ColumnMaximaOverMember", R"mlir(
+func.func @column_maxima(%x: !mats) -> (!list, !each) {
+  %most = foreach.reduce max along i (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  %least = foreach.reduce min along member (%most = %most : !list) -> !each {
+    %a = math.absf %most : f32
+    foreach.yield %a : f32
+  }
+  return %most, %least : !list, !each
+})mlir");
+
   programs.add("SharedRowsOfManyTypes", R"mlir(
 !hm = !foreach.list<tensor<?x?xf16>>
 !wm = !foreach.list<tensor<?x?xf64>>

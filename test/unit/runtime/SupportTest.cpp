@@ -71,6 +71,16 @@ TEST(TextTest, ShortensMessages) {
   EXPECT_EQ(shortMessage(message), message);
 }
 
+TEST(TextTest, EscapesControlCharacters) {
+  EXPECT_EQ(printable("\x1b[2Ja\a\r\x7f"), "\\x1b[2Ja\\x07\\x0d\\x7f");
+  EXPECT_EQ(printable(StringRef("a\0b", 3)), "a\\x00b");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\x9b31m"); // CSI as one character
+  EXPECT_EQ(printable("line\n\tline\r\n\xc3\xa9\xc2\xa0"),
+            "line\n\tline\r\n\xc3\xa9\xc2\xa0");
+}
+
 TEST(TextTest, ListsNames) {
   EXPECT_EQ(listed({}), "");
   EXPECT_EQ(listed({"a", "b"}), "'a', 'b'");

@@ -75,8 +75,8 @@ Expected<size_t> Device::freeBytes() {
   return free;
 }
 
-Expected<double> Device::time(function_ref<Error()> replay, int replays,
-                              int samples) {
+Expected<double> Device::timeReplays(function_ref<Error()> replay, int replays,
+                                     int samples) {
   auto begin = createEvent(context), end = createEvent(context);
   if (!begin || !end)
     return joinErrors(begin.takeError(), end.takeError());
@@ -98,14 +98,14 @@ Expected<double> Device::time(function_ref<Error()> replay, int replays,
   return times[samples / 2];
 }
 
-Expected<double> Device::timeAdaptively(function_ref<Error()> replay) {
+Expected<double> Device::time(function_ref<Error()> replay) {
   constexpr double sampleSeconds = 0.03, longSeconds = 0.1;
-  auto once = time(replay, /*replays=*/1, /*samples=*/1);
+  auto once = timeReplays(replay, /*replays=*/1, /*samples=*/1);
   if (!once)
     return once.takeError();
-  return time(replay,
-              std::clamp(static_cast<int>(sampleSeconds / *once), 1, kReplays),
-              *once > longSeconds ? 3 : kSamples);
+  return timeReplays(
+      replay, std::clamp(static_cast<int>(sampleSeconds / *once), 1, kReplays),
+      *once > longSeconds ? 3 : kSamples);
 }
 
 Expected<GraphExecHandle> Device::capture(function_ref<Error(CUstream)> issue) {

@@ -41,15 +41,10 @@ public:
   llvm::Error synchronize();
   llvm::Expected<size_t> freeBytes();
 
-  static constexpr int kReplays = 20, kSamples = 9;
   /// Returns the device time of `replay`, which submits one step to the stream.
-  llvm::Expected<double> time(llvm::function_ref<llvm::Error()> replay,
-                              int replays = kReplays, int samples = kSamples);
-
-  /// The same with as many replays as take about 30 ms, at most kReplays, and
-  /// with few samples if one replay takes long.
-  llvm::Expected<double>
-  timeAdaptively(llvm::function_ref<llvm::Error()> replay);
+  /// A sample has as many replays as take about 30 ms, at most kReplays. If one
+  /// replay takes long, there are few samples.
+  llvm::Expected<double> time(llvm::function_ref<llvm::Error()> replay);
 
   /// Returns the launches of `issue` as an instantiated graph.
   llvm::Expected<runtime::GraphExecHandle>
@@ -59,6 +54,10 @@ private:
   Device(runtime::ContextPtr context, runtime::StreamHandle stream)
       : context(std::move(context)), stream(std::move(stream)),
         scope(std::make_unique<runtime::Context::Scope>(*this->context)) {}
+
+  static constexpr int kReplays = 20, kSamples = 9;
+  llvm::Expected<double> timeReplays(llvm::function_ref<llvm::Error()> replay,
+                                     int replays, int samples);
 
   runtime::ContextPtr context;
   runtime::StreamHandle stream;

@@ -39,21 +39,29 @@ Expected<Generated> Generated::create(Device &device, std::string program) {
 }
 
 Error Generated::bind(const Lists &lists, bool swapState) {
+  auto isState = [](const heddle_buffer_info &argument) {
+    return argument.is_list && argument.rank > 0 && argument.donated;
+  };
+  auto arguments = executable.arguments();
+  // The parameters, and the lists of state.
+  auto updatedLists = static_cast<int>(count_if(arguments, isState));
   int updated = 0;
-  for (const heddle_buffer_info &argument : executable.arguments()) {
+  size_t tensorStates = 0;
+  for (const heddle_buffer_info &argument : arguments) {
     if (!argument.is_list)
       continue;
     std::vector<heddle::Tensor> members(lists.size());
     Lists::Kind kind = Lists::grad;
-    if (argument.rank > 0 && argument.donated) {
-      kind = updated == 0                  ? Lists::param
-             : (updated == 1) != swapState ? Lists::first
-                                           : Lists::second;
+    if (isState(argument)) {
+      int place = swapState ? updatedLists - 1 - updated : updated - 1;
+      kind = updated == 0 ? Lists::param : Lists::Kind(Lists::first + place);
       ++updated;
     }
+    size_t which = argument.rank == 0 ? tensorStates++ : 0;
+    assert(which < Lists::kTensorStates && "more values of tensors than room");
     for (size_t member = 0; member < lists.size(); ++member) {
       if (argument.rank == 0) {
-        members[member].data = lists.step(member);
+        members[member].data = lists.tensorState(which, member);
         continue;
       }
       const Extents &shape = lists.getModel().shapes[member];
@@ -83,7 +91,12 @@ int64_t Generated::launches(const cli::Model &model) const {
 
 Expected<double> Generated::hostTime(function_ref<Error()> step) {
   std::vector<double> times;
-  for (int round = 0; round < 20; ++round) {
+  // Steps of tens of milliseconds have fewer rounds.
+  const auto start = std::chrono::steady_clock::now();
+  const auto isLate = [&] {
+    return std::chrono::steady_clock::now() - start > std::chrono::seconds(1);
+  };
+  for (int round = 0; round < 20 && !(round >= 2 && isLate()); ++round) {
     // Few replays, so that the launch queue never fills up.
     for (int k = 0; k < 16; ++k) {
       auto begin = std::chrono::steady_clock::now();

@@ -21,8 +21,9 @@ public:
 
   /// Binds the program's arguments by position. The first donated list holds
   /// the parameters, the other donated lists hold state, lists that are not
-  /// donated hold gradients, and lists of rank 0 hold step counters.
-  /// `swapState` swaps the two lists of state, which changes their pointers.
+  /// donated hold gradients, and lists of rank 0 hold values of tensors, such
+  /// as step counters. `swapState` reverses the lists of state, which changes
+  /// their pointers.
   llvm::Error bind(const Lists &lists, bool swapState = false);
   llvm::Error prepare();
   llvm::Error replay();

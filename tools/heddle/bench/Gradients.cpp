@@ -59,7 +59,7 @@ private:
 
 Expected<GradientTimes> timeGradients(Device &device,
                                       std::array<Generated *, 2> graphs,
-                                      const Lists &lists) {
+                                      const Lists &lists, StringRef hyper) {
   Gradients first(*graphs[0], lists), second(*graphs[1], lists);
   GradientTimes times;
   auto measure = [](double &time, Expected<double> measured) -> Error {
@@ -93,12 +93,12 @@ Expected<GradientTimes> timeGradients(Device &device,
       })))
     return std::move(error);
   if (Error error = measure(times.hostSet, graphs[0]->hostTime([&]() -> Error {
-        if (Error error = graphs[0]->setScalar("lr", 1e-3 / (1 + ++count % 7)))
+        if (Error error = graphs[0]->setScalar(hyper, 1e-3 / (1 + ++count % 7)))
           return error;
         return graphs[0]->replay();
       })))
     return std::move(error);
-  if (Error error = graphs[0]->setScalar("lr", 1e-3))
+  if (Error error = graphs[0]->setScalar(hyper, 1e-3))
     return std::move(error);
   if (Error error = first.step(0))
     return std::move(error);

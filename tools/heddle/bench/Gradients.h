@@ -26,10 +26,12 @@ struct GradientTimes {
   double deviceNew = 0; ///< device: one graph, bound to the sets in turn
 };
 
-/// Measures `graphs`, two of one program, which are bound to `lists`.
+/// Measures `graphs`, two of one program, which are bound to `lists`. `hyper`
+/// is the hyperparameter that is set before replays.
 llvm::Expected<GradientTimes> timeGradients(Device &device,
                                             std::array<Generated *, 2> graphs,
-                                            const Lists &lists);
+                                            const Lists &lists,
+                                            llvm::StringRef hyper);
 
 } // namespace heddle::bench
 

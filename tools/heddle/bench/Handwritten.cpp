@@ -438,7 +438,7 @@ Expected<std::vector<HandwrittenStep>> Handwritten::steps(StringRef optimizer,
       error = add(multiTensorApply(lists));
   } else if (optimizer == "sgd") {
     error = add(sgd(lists));
-  } else {
+  } else if (optimizer == "clip_adamw") {
     error = add(clip(lists, "clip_adamw_update"));
     if (!error)
       error = add(clip(lists, "clip_adamw_update_l2"));

@@ -35,8 +35,8 @@ class Handwritten {
 public:
   static llvm::Expected<std::unique_ptr<Handwritten>> create(Device &device);
 
-  /// Every hand-written form of `optimizer` ("adamw", "sgd", "clip_adamw") for
-  /// the element types of `lists`.
+  /// Every hand-written form of `optimizer` for the element types of `lists`:
+  /// of "adamw", "sgd" and "clip_adamw"; there is none of others.
   llvm::Expected<std::vector<HandwrittenStep>> steps(llvm::StringRef optimizer,
                                                      const Lists &lists);
 

@@ -20,16 +20,16 @@ namespace heddle::bench {
 
 static constexpr int64_t kPattern = 1 << 20; // elements of each of two lists
 
-double Lists::bytes(const cli::Model &model, ElementTypes types) {
+double Lists::bytes(const cli::Model &model, ElementTypes types, int states) {
   return static_cast<double>(model.elements()) *
-         (3 * dtypeSize(types.param) + 2 * dtypeSize(types.state));
+         (3 * dtypeSize(types.param) + states * dtypeSize(types.state));
 }
 
-Expected<std::unique_ptr<Lists>> Lists::create(Device &device,
-                                               const cli::Model &model,
-                                               ElementTypes types,
-                                               InitialGradients gradients) {
-  std::unique_ptr<Lists> lists(new Lists(model, types, gradients));
+Expected<std::unique_ptr<Lists>>
+Lists::create(Device &device, const cli::Model &model, ElementTypes types,
+              InitialGradients gradients, int states) {
+  assert(first + states <= kinds && "more lists of state than there is room");
+  std::unique_ptr<Lists> lists(new Lists(model, types, gradients, states));
   for (const Extents &shape : model.shapes) {
     int64_t count = elementCount(shape);
     lists->counts.push_back(count);
@@ -39,16 +39,16 @@ Expected<std::unique_ptr<Lists>> Lists::create(Device &device,
       total += (dtypeSize(lists->dtype(kind)) * count + 15) & ~size_t(15);
     }
   }
-  for (int kind = 0; kind < kinds; ++kind) {
+  for (int kind = 0; kind < first + states; ++kind) {
     auto allocated = device.allocate(lists->bytes(Kind(kind)));
     if (!allocated)
       return allocated.takeError();
     lists->memory[kind] = std::move(*allocated);
   }
-  auto steps = device.allocate(4 * lists->size());
-  if (!steps)
-    return steps.takeError();
-  lists->steps = std::move(*steps);
+  auto tensorStates = device.allocate(4 * kTensorStates * lists->size());
+  if (!tensorStates)
+    return tensorStates.takeError();
+  lists->tensorStates = std::move(*tensorStates);
 
   size_t piece = kPattern * dtypeSize(types.param);
   auto pattern = device.allocate(2 * piece);
@@ -92,10 +92,10 @@ Error Lists::reset(Device &device) {
                           ? device.clear(memory[kind].address(), bytes(kind))
                           : repeat(kind, pattern.address() + piece))
       return error;
-  for (Kind kind : {first, second})
-    if (Error error = device.clear(memory[kind].address(), bytes(kind)))
+  for (int kind = first; kind < first + states; ++kind)
+    if (Error error = device.clear(memory[kind].address(), bytes(Kind(kind))))
       return error;
-  return device.clear(steps.address(), 4 * size());
+  return device.clear(tensorStates.address(), 4 * kTensorStates * size());
 }
 
 } // namespace heddle::bench

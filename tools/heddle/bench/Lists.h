@@ -5,6 +5,8 @@
 //
 // Two sets of gradients have the same values. Each kind of list has one
 // allocation with 16-byte aligned members. All candidates use the same memory.
+// State is 0, also where an optimizer starts with another value: times do not
+// depend on it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,13 +25,14 @@ enum class InitialGradients { random, zero };
 /// The lists of one model.
 class Lists {
 public:
-  enum Kind { param, grad, first, second, otherGrad, kinds };
+  /// `first` is the first list of state; the others follow.
+  enum Kind { param, grad, otherGrad, first, second, kinds = first + 4 };
 
   static llvm::Expected<std::unique_ptr<Lists>>
   create(Device &device, const cli::Model &model, ElementTypes types = {},
-         InitialGradients gradients = InitialGradients::random);
+         InitialGradients gradients = InitialGradients::random, int states = 2);
   /// Bytes of all lists of a model.
-  static double bytes(const cli::Model &model, ElementTypes types);
+  static double bytes(const cli::Model &model, ElementTypes types, int states);
 
   const cli::Model &getModel() const { return model; }
   ElementTypes getTypes() const { return types; }
@@ -42,8 +45,13 @@ public:
     return memory[kind].address() + offsets[isState(kind)][member] +
            element * dtypeSize(dtype(kind));
   }
-  /// The float32 step counter of a member; the counters form one array.
-  char *step(size_t member) const { return steps.address() + 4 * member; }
+  /// The most values of state that each tensor has, such as its step counter.
+  static constexpr size_t kTensorStates = 3;
+  /// A float32 value of a member; those of all members form one array.
+  char *tensorState(size_t which, size_t member) const {
+    return tensorStates.address() + 4 * (which * size() + member);
+  }
+  char *step(size_t member) const { return tensorState(0, member); }
   /// Bytes of one kind of list.
   size_t bytes(Kind kind) const { return total[isState(kind)]; }
   const char *base(Kind kind) const { return memory[kind].address(); }
@@ -52,18 +60,20 @@ public:
   llvm::Error reset(Device &device);
 
 private:
-  Lists(const cli::Model &model, ElementTypes types, InitialGradients gradients)
-      : model(model), types(types), gradients(gradients) {}
-  static bool isState(Kind kind) { return kind == first || kind == second; }
+  Lists(const cli::Model &model, ElementTypes types, InitialGradients gradients,
+        int states)
+      : model(model), types(types), gradients(gradients), states(states) {}
+  static bool isState(Kind kind) { return kind >= first; }
 
   cli::Model model;
   ElementTypes types;
   InitialGradients gradients;
+  int states;
   std::vector<int64_t> counts;
   /// In bytes: of parameters and gradients, and of state.
   std::vector<size_t> offsets[2];
   size_t total[2] = {0, 0};
-  runtime::DeviceMemory memory[kinds], steps, pattern;
+  runtime::DeviceMemory memory[kinds], tensorStates, pattern;
 };
 
 } // namespace heddle::bench

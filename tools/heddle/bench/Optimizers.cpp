@@ -13,6 +13,8 @@
 
 #include "codegen/compiler/CopyBandwidth.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -24,9 +26,29 @@ namespace heddle::bench {
 
 ArrayRef<Optimizer> optimizers() {
   static const Optimizer all[] = {
-      {"adamw", "adamw", 3, 4},
-      {"sgd", "sgd:momentum=0.9", 3, 2},
-      {"clip_adamw", "clip_by_global_norm+adamw", 4, 4}};
+      {"adamw", "adamw", 3, 4, 2, true},
+      {"sgd", "sgd:momentum=0.9", 3, 2, 1, true},
+      {"clip_adamw", "clip_by_global_norm+adamw", 4, 4, 2, true},
+      {"adabelief", "adabelief", 3, 4},
+      {"adadelta", "adadelta", 3, 4},
+      {"adagrad", "adagrad", 3, 2, 1},
+      {"adamax", "adamax", 3, 4},
+      {"adan", "adan", 3, 8, 4},
+      {"ademamix", "ademamix", 3, 6, 3},
+      {"adopt", "adopt", 3, 4},
+      {"asgd", "asgd", 3, 2, 1},
+      // Norms read every tensor before its update, LAMB's of all gradients
+      // before both.
+      {"lamb", "lamb", 5, 6},
+      {"laprop", "laprop", 3, 4},
+      {"lars", "lars", 5, 2, 1},
+      {"lion", "lion", 3, 2, 1},
+      {"nadam", "nadam", 3, 4},
+      {"novograd", "novograd", 4, 2, 1},
+      {"radam", "radam", 3, 4},
+      {"rmsprop", "rmsprop", 3, 2, 1},
+      {"rprop", "rprop", 3, 4, 2, false, "etaplus"},
+      {"yogi", "yogi", 3, 4}};
   return all;
 }
 
@@ -56,8 +78,8 @@ public:
 private:
   Error measure(const Optimizer &optimizer, Lists &lists, double bandwidth,
                 OptimizerRow &row);
-  Error timeRounds(Generated &generated, ArrayRef<HandwrittenStep> steps,
-                   OptimizerRow &row);
+  Error timeRounds(Generated &generated, StringRef hyper,
+                   ArrayRef<HandwrittenStep> steps, OptimizerRow &row);
   Error compareBits(Generated &generated, const HandwrittenStep &step,
                     Lists &lists, OptimizerRow &row);
   Expected<double> timeRebinding(Generated &generated, const Lists &lists);
@@ -82,7 +104,7 @@ static void keepBetter(double &best, double time) {
   best = best == 0 ? time : std::min(best, time);
 }
 
-Error Benchmark::timeRounds(Generated &generated,
+Error Benchmark::timeRounds(Generated &generated, StringRef hyper,
                             ArrayRef<HandwrittenStep> steps,
                             OptimizerRow &row) {
   for (int round = 0; round < 2; ++round) {
@@ -107,14 +129,14 @@ Error Benchmark::timeRounds(Generated &generated,
 
     int count = 0;
     auto set = device.time([&]() -> Error {
-      if (Error error = generated.setScalar("lr", 1e-3 / (1 + ++count % 7)))
+      if (Error error = generated.setScalar(hyper, 1e-3 / (1 + ++count % 7)))
         return error;
       return generated.replay();
     });
     if (!set)
       return set.takeError();
     keepBetter(row.generatedSet, *set);
-    if (Error error = generated.setScalar("lr", 1e-3))
+    if (Error error = generated.setScalar(hyper, 1e-3))
       return error;
   }
   return Error::success();
@@ -196,9 +218,10 @@ Error Benchmark::measure(const Optimizer &optimizer, Lists &lists,
   auto steps = handwritten->steps(optimizer.name, lists);
   if (!steps)
     return steps.takeError();
-  if (Error error = compareBits(generated, steps->front(), lists, row))
-    return error;
-  if (Error error = timeRounds(generated, *steps, row))
+  if (!steps->empty())
+    if (Error error = compareBits(generated, steps->front(), lists, row))
+      return error;
+  if (Error error = timeRounds(generated, optimizer.hyper, *steps, row))
     return error;
   auto host = generated.hostTime([&] { return generated.replay(); });
   if (!host)
@@ -206,7 +229,8 @@ Error Benchmark::measure(const Optimizer &optimizer, Lists &lists,
   row.host = *host;
   if (Error error = graphs[1]->bind(lists))
     return error;
-  auto gradients = timeGradients(device, {&generated, &*graphs[1]}, lists);
+  auto gradients =
+      timeGradients(device, {&generated, &*graphs[1]}, lists, optimizer.hyper);
   if (!gradients)
     return gradients.takeError();
   row.gradients = *gradients;
@@ -220,14 +244,17 @@ Error Benchmark::measureModel(const cli::Model &model,
   if (!free)
     return free.takeError();
   std::string what = model.name + " in " + types.name();
-  double needed = 1.025 * Lists::bytes(model, types);
+  int states = 0;
+  for (const Optimizer &optimizer : choice.optimizers)
+    states = std::max(states, optimizer.states);
+  double needed = 1.025 * Lists::bytes(model, types, states);
   if (needed > 0.95 * static_cast<double>(*free)) {
     report.skipped.push_back(formatv("{0}: needs {1:f1} GB, {2:f1} GB are free",
                                      what, needed * 1e-9,
                                      static_cast<double>(*free) * 1e-9));
     return Error::success();
   }
-  auto lists = Lists::create(device, model, types, choice.gradients);
+  auto lists = Lists::create(device, model, types, choice.gradients, states);
   if (!lists)
     return lists.takeError();
   for (const Optimizer &optimizer : choice.optimizers) {
@@ -250,10 +277,18 @@ static std::map<std::string, uint64_t> readCounters() {
   return counters;
 }
 
+/// The first tensors of a model: counters do not depend on sizes.
+static cli::Model firstTensors(cli::Model model) {
+  constexpr int64_t most = 32'000'000; // elements
+  while (model.shapes.size() > 1 && model.elements() > most)
+    model.shapes.resize(llvm::divideCeil(model.shapes.size(), 2));
+  return model;
+}
+
 Expected<CounterChanges> Benchmark::countChanges(const cli::Model &model,
                                                  const cli::Model &other) {
-  auto lists = Lists::create(device, model),
-       others = Lists::create(device, other);
+  auto lists = Lists::create(device, firstTensors(model)),
+       others = Lists::create(device, firstTensors(other));
   if (!lists || !others)
     return joinErrors(lists.takeError(), others.takeError());
   auto generated = Generated::create(device, "adamw");

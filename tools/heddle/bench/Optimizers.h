@@ -28,6 +28,11 @@ struct Optimizer {
   /// How often a step must read or write a parameter or gradient, and an
   /// element of the state.
   int paramAccesses, stateAccesses;
+  int states = 2; ///< lists of state
+  /// Whether there is a kernel by hand; others are measured if they are named.
+  bool isByHand = false;
+  /// The hyperparameter that is set before every replay.
+  llvm::StringRef hyper = "lr";
 
   std::string program(ElementTypes types) const;
   /// The bytes that a step must move.

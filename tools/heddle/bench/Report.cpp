@@ -56,12 +56,14 @@ static json::Object rowToJSON(const OptimizerRow &row) {
       {"heddle_host_new_gradients_us", us(row.gradients.hostNew)},
       {"heddle_host_set_lr_us", us(row.gradients.hostSet)},
       {"heddle_two_graphs_us", us(row.gradients.deviceSame)},
-      {"heddle_new_gradients_us", us(row.gradients.deviceNew)},
-      {"handwritten_us", us(row.handwritten)},
-      {"handwritten_ratio", row.handwritten / row.floor},
-      {"handwritten_entry", row.handwrittenName},
-      {"handwritten_launches", row.handwrittenLaunches},
-      {"heddle_over_handwritten", row.generated / row.handwritten}};
+      {"heddle_new_gradients_us", us(row.gradients.deviceNew)}};
+  if (row.handwritten > 0) {
+    object["handwritten_us"] = us(row.handwritten);
+    object["handwritten_ratio"] = row.handwritten / row.floor;
+    object["handwritten_entry"] = row.handwrittenName;
+    object["handwritten_launches"] = row.handwrittenLaunches;
+    object["heddle_over_handwritten"] = row.generated / row.handwritten;
+  }
   if (row.multiTensorApply > 0) {
     object["multi_tensor_apply_us"] = us(row.multiTensorApply);
     object["multi_tensor_apply_ratio"] = row.multiTensorApply / row.floor;
@@ -138,9 +140,11 @@ static void printProgram(const OptimizerReport &report, StringRef program) {
             "of a replay; rebind: time to change all pointers; same bits: as "
             "by hand\n";
   bool other = rows.front()->multiTensorApply > 0;
-  std::vector<std::string> header = {
-      "model", "tensors",   "params",  "floor", "heddle",
-      "x",     "x, lr set", "by hand", "x",     "heddle/hand"};
+  bool isByHand = rows.front()->handwritten > 0;
+  std::vector<std::string> header = {"model",  "tensors", "params",   "floor",
+                                     "heddle", "x",       "x, lr set"};
+  if (isByHand)
+    header.insert(header.end(), {"by hand", "x", "heddle/hand"});
   if (other)
     header.insert(header.end(), {"multi-tensor-apply", "x"});
   header.insert(header.end(), {"launches", "host", "rebind", "same bits"});
@@ -153,10 +157,12 @@ static void printProgram(const OptimizerReport &report, StringRef program) {
         us(row->floor),
         us(row->generated),
         ratio(row->generated, row->floor),
-        ratio(row->generatedSet, row->floor),
-        us(row->handwritten),
-        ratio(row->handwritten, row->floor),
-        ratio(row->generated, row->handwritten)};
+        ratio(row->generatedSet, row->floor)};
+    if (isByHand) {
+      cells.push_back(us(row->handwritten));
+      cells.push_back(ratio(row->handwritten, row->floor));
+      cells.push_back(ratio(row->generated, row->handwritten));
+    }
     if (other) {
       cells.push_back(us(row->multiTensorApply));
       cells.push_back(ratio(row->multiTensorApply, row->floor));

@@ -77,6 +77,11 @@ Expected<std::vector<RowProgram>> readPrograms(StringRef path) {
   if (code)
     return makeError(StatusCode::BadInput, "cannot read folder '{0}': {1}",
                      path, code.message());
+  if (!isFolder && sys::path::extension(path) != ".mlir")
+    return makeError(StatusCode::BadInput,
+                     "'{0}': expected a folder of programs, or a file that "
+                     "ends in .mlir, found another file",
+                     path);
   if (!isFolder)
     files.push_back(path.str());
   if (files.empty())
@@ -171,7 +176,7 @@ static Error measure(Device &device, Generated &generated,
     }
   }
   auto keepBetter = [&](double &best, function_ref<Error()> replay) -> Error {
-    auto seconds = device.timeAdaptively(replay);
+    auto seconds = device.time(replay);
     if (!seconds)
       return seconds.takeError();
     best = best == 0 ? *seconds : std::min(best, *seconds);

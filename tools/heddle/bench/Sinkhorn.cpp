@@ -128,14 +128,14 @@ Error Benchmark::timeRounds(SinkhornSolve &solve,
   for (int round = 0; round < 2; ++round) {
     if (Error error = solve.set(-1, kIterations))
       return error;
-    auto whole = device.timeAdaptively([&] { return solve.replay(); });
+    auto whole = device.time([&] { return solve.replay(); });
     if (!whole)
       return whole.takeError();
     keepBetter(row.generated, *whole);
     for (HandwrittenSolve &candidate : candidates) {
       if (Error error = candidate.set(-1, kIterations))
         return error;
-      auto seconds = device.timeAdaptively([&] { return candidate.replay(); });
+      auto seconds = device.time([&] { return candidate.replay(); });
       if (!seconds)
         return seconds.takeError();
       if (row.handwritten == 0 || *seconds < row.handwritten) {
@@ -145,7 +145,7 @@ Error Benchmark::timeRounds(SinkhornSolve &solve,
     }
     if (Error error = solve.set(-1, 0))
       return error;
-    auto overhead = device.timeAdaptively([&] { return solve.replay(); });
+    auto overhead = device.time([&] { return solve.replay(); });
     if (!overhead)
       return overhead.takeError();
     keepBetter(row.overhead, *overhead);
@@ -193,7 +193,7 @@ Error Benchmark::stop(SinkhornSolve &solve,
                       SinkhornRow &row) {
   if (Error error = solve.set(kTolerance, kMostIterations))
     return error;
-  auto seconds = device.timeAdaptively([&] { return solve.replay(); });
+  auto seconds = device.time([&] { return solve.replay(); });
   if (!seconds)
     return seconds.takeError();
   row.stopping = *seconds;
@@ -237,7 +237,7 @@ Error Benchmark::timePlan(const Problem &problem, double bandwidth,
     return error;
   double best = 0;
   for (int round = 0; round < 2; ++round) {
-    auto seconds = device.timeAdaptively([&] { return solve->replay(); });
+    auto seconds = device.time([&] { return solve->replay(); });
     if (!seconds)
       return seconds.takeError();
     keepBetter(best, *seconds);

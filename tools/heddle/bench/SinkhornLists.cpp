@@ -71,12 +71,12 @@ static Error timeRounds(Device &device, SinkhornSolve &solve,
                         std::vector<HandwrittenBatch> &candidates,
                         SinkhornListRow &row) {
   for (int round = 0; round < 2; ++round) {
-    auto whole = device.timeAdaptively([&] { return solve.replay(); });
+    auto whole = device.time([&] { return solve.replay(); });
     if (!whole)
       return whole.takeError();
     row.generated = round == 0 ? *whole : std::min(row.generated, *whole);
     for (HandwrittenBatch &candidate : candidates) {
-      auto seconds = device.timeAdaptively([&] { return candidate.replay(); });
+      auto seconds = device.time([&] { return candidate.replay(); });
       if (!seconds)
         return seconds.takeError();
       if (row.handwritten == 0 || *seconds < row.handwritten) {

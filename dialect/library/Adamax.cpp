@@ -1,0 +1,50 @@
+//===- Adamax.cpp - Adamax ------------------------------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The operations and their order match torch's loop over tensors.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/library/Programs.h"
+
+namespace heddle::library {
+
+namespace {
+struct AdamaxOptions : OptimizerOptions {
+  double lr = 2e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0;
+
+  void describe(OptionList &list) {
+    list.add("lr", lr, "learning rate");
+    list.add("beta1", beta1, "decay of the mean of gradients");
+    list.add("beta2", beta2, "decay of the largest gradient");
+    list.add("eps", eps, "added to the magnitude of gradients");
+    list.add("weight_decay", weightDecay,
+             "weight decay; 0 omits it from the program");
+    OptimizerOptions::describe(list);
+  }
+};
+} // namespace
+
+static void adamax(Rule &rule, const AdamaxOptions &o) {
+  auto p = rule.param(), g = rule.grad();
+  auto m = rule.state("exp_avg"), largest = rule.state("exp_inf");
+  auto t = rule.step();
+  Term lr = element(rule.hyper("lr", o.lr)), b1 = rule.hyper("beta1", o.beta1);
+  Term b2 = rule.hyper("beta2", o.beta2), eps = rule.hyper("eps", o.eps);
+  Term decay = rule.hyper("weight_decay", o.weightDecay);
+
+  if (o.weightDecay != 0)
+    g += decay * p;
+  m += (1 - b1) * (g - m);
+  largest = maximum(largest * b2, abs(g) + eps);
+  p -= (lr / (1 - pow(b1, t))).as("step_size") * (m / largest);
+}
+
+std::vector<Entry> adamaxPrograms() {
+  return {optimizer("adamax", "Adamax: Adam with the largest gradient so far",
+                    adamax)};
+}
+
+} // namespace heddle::library

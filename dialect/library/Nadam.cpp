@@ -1,0 +1,65 @@
+//===- Nadam.cpp - NAdam --------------------------------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The operations and their order match torch's loop over tensors, which keeps
+// the product of the momenta in single precision.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/library/Programs.h"
+
+namespace heddle::library {
+
+namespace {
+struct NadamOptions : OptimizerOptions {
+  double lr = 2e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0;
+  double momentumDecay = 4e-3;
+  bool decoupled = false;
+
+  void describe(OptionList &list) {
+    list.add("lr", lr, "learning rate");
+    list.add("beta1", beta1, "decay of the mean of gradients");
+    list.add("beta2", beta2, "decay of the mean of squared gradients");
+    list.add("eps", eps, "added to the denominator");
+    list.add("weight_decay", weightDecay,
+             "weight decay; 0 omits it from the program");
+    list.add("momentum_decay", momentumDecay, "rate at which momentum grows");
+    list.add("decoupled", decoupled,
+             "apply the decay to the parameters, not to the gradients");
+    OptimizerOptions::describe(list);
+  }
+};
+} // namespace
+
+static void nadam(Rule &rule, const NadamOptions &o) {
+  auto p = rule.param(), g = rule.grad();
+  auto m = rule.state("exp_avg"), v = rule.state("exp_avg_sq");
+  auto product = rule.tensorState("mu_product", 1), t = rule.step();
+  Term lr = element(rule.hyper("lr", o.lr)), b1 = rule.hyper("beta1", o.beta1);
+  Term b2 = rule.hyper("beta2", o.beta2), eps = rule.hyper("eps", o.eps);
+  Term decay = rule.hyper("weight_decay", o.weightDecay);
+  Term rate = rule.hyper("momentum_decay", o.momentumDecay);
+  auto momentum = [&](const Term &step) {
+    return b1 * (1 - 0.5 * pow(0.96, step * rate));
+  };
+
+  if (o.weightDecay != 0 && o.decoupled)
+    p *= 1 - lr * decay;
+  else if (o.weightDecay != 0)
+    g += decay * p;
+  Term mu = momentum(t).as("mu"), next = momentum(t + 1).as("mu_next");
+  product = single(product * single(mu));
+  m += (1 - b1) * (g - m);
+  v = v * b2 + (1 - b2) * g * g;
+  Term denom = (sqrt(v / (1 - pow(b2, t))) + eps).as("denom");
+  p -= lr * ((1 - mu) / (1 - product)).as("share_of_grad") * (g / denom);
+  p -= lr * (next / (1 - product * next)).as("share_of_mean") * (m / denom);
+}
+
+std::vector<Entry> nadamPrograms() {
+  return {optimizer("nadam", "NAdam: Adam with Nesterov momentum", nadam)};
+}
+
+} // namespace heddle::library
