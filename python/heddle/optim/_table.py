@@ -73,6 +73,22 @@ def _cautious(group: Mapping[str, Any]) -> str | None:
     return None
 
 
+def _average(group: Mapping[str, Any]) -> str | None:
+    """The parameters of evaluation divide by the share of the average."""
+    if "momentum" in group and not 0 < group["momentum"] < 1:
+        return f"Momentum must be between 0 and 1 exclusive: {group['momentum']}"
+    if "betas" in group and group["betas"][0] <= 0:
+        return f"Invalid beta parameter at index 0: {group['betas'][0]}, expected a number above 0"
+    return None
+
+
+_SCHEDULE_FREE = {
+    "warmup_steps": "the number of steps in which the learning rate grows from 0.",
+    "r": "the power of the number of steps in the weights of the average.",
+    "weight_lr_power": "the power of the largest learning rate so far in the weights of the average.",
+}
+
+
 def _nesterov(group: Mapping[str, Any]) -> str | None:
     if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
         return "Nesterov momentum requires a momentum and zero dampening"
@@ -487,6 +503,38 @@ SPECS: dict[str, Spec] = {
             },
             doc="LAMB (You et al., 2019): Adam with a learning rate for each tensor; the formulas are those of APEX's "
             "`FusedLAMB`, with a step counter for each parameter.",
+        ),
+        Spec(
+            "AdamWScheduleFree",
+            dict(lr=0.0025, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, warmup_steps=0, r=0.0, weight_lr_power=2.0,
+                 foreach=True, maximize=False),
+            standard("adamw_schedule_free", numbers=("r", "weight_lr_power")),
+            keyword_only="maximize",
+            options=("r", "weight_lr_power", "maximize"),
+            optional=("weight_decay", "warmup_steps"),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay", "warmup_steps"),
+            check=_average,
+            average=("z", "beta1"),
+            meanings={"betas": "the share of the average in the parameters, and the decay rate of the mean of squares.",
+                      **_SCHEDULE_FREE},
+            doc="Schedule-free AdamW (Defazio et al., 2024); the formulas are those of the package `schedulefree`. Call "
+            "`train()` before training and `eval()` before evaluation.",
+        ),
+        Spec(
+            "SGDScheduleFree",
+            dict(lr=1.0, momentum=0.9, weight_decay=0, warmup_steps=0, r=0.0, weight_lr_power=2.0, foreach=True,
+                 maximize=False),
+            standard("sgd_schedule_free", numbers=("r", "weight_lr_power")),
+            keyword_only="maximize",
+            options=("r", "weight_lr_power", "maximize"),
+            optional=("weight_decay", "warmup_steps"),
+            checked=("lr", "momentum", "weight_decay", "warmup_steps"),
+            check=_average,
+            average=("z", "momentum"),
+            meanings={"momentum": "the share of the average in the parameters.", **_SCHEDULE_FREE},
+            doc="Schedule-free gradient descent (Defazio et al., 2024); the formulas are those of the package "
+            "`schedulefree`. Call `train()` before training and `eval()` before evaluation.",
         ),
     )
 }
