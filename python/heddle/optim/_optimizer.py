@@ -118,7 +118,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         super().add_param_group(param_group)
         try:
             self._check_group(self.param_groups[-1])
-        except ValueError:
+        except Exception:
             del self.param_groups[-1]
             raise
         self._parts = {}
@@ -151,7 +151,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                 raise ValueError(f"{key} must be either both floats or both Tensors")
         problem = spec.check and spec.check(group)
         if problem:
-            raise ValueError(problem)
+            raise BadInput(problem)
         if group.get("fused") and group.get("foreach"):
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         if group.get("fused") and group.get("differentiable"):
