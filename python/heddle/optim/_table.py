@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 def standard(
     name: str,
     rename: Mapping[str, str] | None = None,
+    numbers: Sequence[str] = (),
     flags: Sequence[str] = (),
 ) -> Callable[[Sequence[Family], bool, Mapping[str, Any]], str]:
     """The function `program` of a standard program.
@@ -30,6 +31,7 @@ def standard(
     Args:
         name: the name of the program.
         rename: options of the program whose entry in the parameter groups has another name.
+        numbers: options whose value is part of the program, such as a power.
         flags: options that are true or false, beside `FLAGS`.
     """
 
@@ -43,6 +45,9 @@ def standard(
         settings = {"dtype": "/".join(family.param for family in families), "state": states.pop()}
         settings["groups"] = str(groups).lower()
         for option, value in options.items():
+            if option in numbers:
+                settings[option] = repr(float(value))
+                continue
             # A hyperparameter only has to be other than 0 here: its value is an argument of the program. The value is
             # one that every check of the library accepts.
             is_number = option not in FLAGS and option not in flags
