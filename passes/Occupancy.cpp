@@ -96,10 +96,18 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
                       : segment.vector > 2          ? 24
                       : layout.segments.size() == 1 ? 8
                                                     : 16;
+  // The scalars take the registers of up to two values of a member that a
+  // segment replaces, such as its step counter; each further one has its
+  // address, and doubles that are computed of it.
+  int64_t ofMembers =
+      9 * std::max<int64_t>(
+              0, llvm::count_if(segment.operands, [](const OperandSlot &slot) {
+                   return slot.written && isMemberIndex(slot.index);
+                 }) - 2);
   int64_t ofDivisions = packed && divides(sweep, number) ? 4 : 0;
   if (writes)
     return 12 + words + words * 2 / 3 + loaded + ofDoubles + ofDivisions +
-           (words > 16 ? 8 : 0) + (segment.endsAfterStores ? 8 : 0);
+           ofMembers + (words > 16 ? 8 : 0) + (segment.endsAfterStores ? 8 : 0);
   // All loads of elements are in flight at once. The addresses of member values
   // stay in registers until the member is complete.
   return 8 + words + loaded + (doubles ? 24 : 0) +

@@ -221,10 +221,7 @@ LogicalResult SegmentEmitter::emitEnd() {
   };
   declareAccumulators(overColumns);
   if (anyColumn) {
-    os << "for (long long column = threadIdx.x; column < tile.columns; "
-          "column += "
-       << layout.threads << ") {\n";
-    os.indent();
+    beginColumnLoop("column", layout.threads);
     // The columns of the member's first tile, which holds the combined states.
     if (reducesColumns)
       os << "const long long base = tile.column_base - (tile_index - "
@@ -308,6 +305,11 @@ LogicalResult SegmentEmitter::emitEnd() {
 /// tile of the group, then in groups of groups, and so on.
 void SegmentEmitter::emitCombineFunction() {
   beginFunction();
+  // Blocks that divide columns have tickets of their own.
+  std::string ticket = "tile_index - own + group.first + step";
+  if (layout.columnRange)
+    ticket =
+        "(" + ticket + ") * params.table.blocks_per_tile + " + blockOfTile();
   os << "__syncthreads(); // the tile is done\n"
      << "const int own = " << firstTileOffset() << ";\n"
      << "#pragma unroll 1\n"
@@ -315,16 +317,13 @@ void SegmentEmitter::emitCombineFunction() {
         "heddle::tiles_combined) {\n";
   os.indent();
   os << "const heddle::group_of_tiles group(own, step, tile.tiles);\n"
-     << "if (!heddle::arrives_last(&" << names.scratch[slots.tickets]
-     << "[tile_index - own + group.first + step], group.count))\n"
+     << "if (!heddle::arrives_last(&" << names.scratch[slots.tickets] << "["
+     << ticket << "], group.count))\n"
      << "  return false;\n"
      << "const long long base = tile.column_base + (group.first - own) * "
         "tile.columns;\n"
-     << "if (group.count == 1)\n  continue;\n"
-     << "for (long long column = threadIdx.x; column < tile.columns; column "
-        "+= "
-     << layout.threads << ") {\n";
-  os.indent();
+     << "if (group.count == 1)\n  continue;\n";
+  beginColumnLoop("column", layout.threads);
   for (fused::ReduceOp op : reductions)
     if (int area = layout.scratchOf(op, ScratchPer::tileColumn); area >= 0)
       os << "heddle::combine_pairwise<" << kindOf(op) << ">("

@@ -42,10 +42,7 @@ LogicalResult RowsEmitter::emitDownWalk() {
   Scope::Nested block(scope);
   std::string first = scope.fresh("first_column");
   int size = columnBatch(words, kMostHeldWords);
-  os << "for (long long " << first << " = threadIdx.x; " << first
-     << " < tile.columns; " << first << " += " << size * layout.threads
-     << ") {\n";
-  os.indent();
+  beginColumnLoop(first, size * layout.threads);
   // A row is loaded while the previous row is processed.
   Batch batch = declareBatch(ofElements, size);
   std::string nth = nthColumn(first, batch);

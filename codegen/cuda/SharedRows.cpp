@@ -276,6 +276,22 @@ std::string SegmentEmitter::blockOfTile() {
          "tile_index)";
 }
 
+void SegmentEmitter::beginColumnLoop(StringRef column, int64_t step) {
+  if (!layout.columnRange) {
+    os << "for (long long " << column << " = threadIdx.x; " << column
+       << " < tile.columns; " << column << " += " << step << ") {\n";
+    os.indent();
+    return;
+  }
+  std::string ranges = scope.fresh("ranges"), nth = scope.fresh("nth");
+  os << "const heddle::column_ranges<" << layout.columnRange << "> " << ranges
+     << "(params.table, " << blockOfTile() << ");\n"
+     << "for (long long " << nth << " = threadIdx.x, " << column << "; ("
+     << column << " = " << ranges << ".column(" << nth << ")) < tile.columns; "
+     << nth << " += " << step << ") {\n";
+  os.indent();
+}
+
 /// Few blocks reduce. The other blocks must not hold the operands of reductions
 /// in registers, so a block that reduces reads its tile descriptor again.
 void SegmentEmitter::emitEndOfSharedTile() {

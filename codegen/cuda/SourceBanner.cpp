@@ -69,7 +69,7 @@ void ProgramEmitter::emitIncludes() {
         sweep.usesIteration() || llvm::any_of(sweep.getIndices(), isEntryIndex);
   for (fused::SweepOp sweep : sweeps)
     if (auto layout = SweepLayout::compute(sweep, buffers); succeeded(layout)) {
-      shares |= layout->columns > 0;
+      shares |= layout->columns > 0 || layout->columnRange > 0;
       for (const SegmentLayout &segment : layout->segments)
         held |= segment.held > 0;
       if (sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream)

@@ -498,6 +498,10 @@ void SegmentEmitter::emitProcessFunction() {
   }
   if (isAlone)
     os << "if (" << blockOfTile() << " > 0)\n  return;\n";
+  if (layout.columnRange)
+    os << "if (" << blockOfTile() << " > 0 && " << layout.columnRange << "LL * "
+       << blockOfTile() << " >= tile.columns) // no columns are left\n"
+       << "  return;\n";
   if (waitsAtOnce())
     os << "heddle::wait_for_dependency();\n";
   if (!layout.whereOperand.empty())

@@ -205,6 +205,9 @@ protected:
   /// blocks reduces the values of rows and columns.
   virtual mlir::LogicalResult emitCounts() { return mlir::failure(); }
   std::string blockOfTile();
+  /// Begins a loop over the columns of the tile, or over those that the block
+  /// has; declares the loop's variable `column`.
+  void beginColumnLoop(llvm::StringRef column, int64_t step);
   mlir::LogicalResult emitCountFunction();
   void emitEndOfSharedTile();
 

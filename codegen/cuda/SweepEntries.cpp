@@ -102,7 +102,9 @@ void ProgramEmitter::emitBlockFunction(fused::SweepOp sweep,
        << functions.call(names.sweep + "_epilogue") << ";\n";
   os << "const int tile_index = "
      << (sweep.getReversed() ? "params.table.tile_count - 1 - " : "")
-     << (layout.columns ? "heddle::tile_of_block(params.table)" : "blockIdx.x")
+     << (layout.columns || layout.columnRange
+             ? "heddle::tile_of_block(params.table)"
+             : "blockIdx.x")
      << ";\n"
      << "const auto tile = heddle::descriptor_at<" << tile
      << ">(params.table.tiles, tile_index);\n"

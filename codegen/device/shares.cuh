@@ -18,6 +18,16 @@ __device__ __forceinline__ int block_of_tile(const table &table, int nth_tile) {
   return static_cast<int>(blockIdx.x) - nth_tile * table.blocks_per_tile;
 }
 
+// The columns that block `block` of a tile has, of `table.blocks_per_tile` blocks that take
+// ranges of `Range` columns in turn.
+template <int Range> struct column_ranges {
+  long long skipped, first;
+
+  __device__ __forceinline__ column_ranges(const table &table, int block)
+      : skipped(static_cast<long long>(Range) * (table.blocks_per_tile - 1)), first(static_cast<long long>(Range) * block) {}
+  __device__ __forceinline__ long long column(long long nth) const { return first + nth + nth / Range * skipped; }
+};
+
 // The number of elements between the beginning of a memory line and the row.
 template <class T> __device__ __forceinline__ int before_row(const T *row) {
   constexpr unsigned line = 128;

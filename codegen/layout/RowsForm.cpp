@@ -42,6 +42,26 @@ bool goesDownColumns(fused::SweepOp sweep, const SweepLayout &layout) {
   return true;
 }
 
+bool dividesColumns(fused::SweepOp sweep, const SweepLayout &layout) {
+  if (sweep.getScheduleAttr().getKind() != fused::ScheduleKind::rows ||
+      sweep.getWhere() || isa<fused::LoopOp>(sweep->getParentOp()) ||
+      layout.endsList || !goesDownColumns(sweep, layout))
+    return false;
+  for (auto [s, segment] : llvm::enumerate(layout.segments))
+    for (Operation &op : sweep.getSegmentBlock(s)) {
+      auto reduce = dyn_cast<fused::ReduceOp>(op);
+      if (isa<fused::PrecomputeOp>(op) ||
+          (reduce && reduce.getLevel() != Level::column))
+        return false;
+    }
+  return llvm::all_of(layout.segments, [](const SegmentLayout &segment) {
+    return llvm::all_of(segment.results, [&](int slot) {
+      return slot == SegmentLayout::kNowhere ||
+             (slot >= 0 && segment.operands[slot].index == kJ);
+    });
+  });
+}
+
 int64_t heldColumns(const SegmentLayout &layout) {
   // Blocks that share a wide row access memory in a better order.
   return layout.columns ? kWarpColumns : kBlockColumns;

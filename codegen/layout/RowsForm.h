@@ -40,6 +40,16 @@ bool goesDownColumns(const SegmentLayout &layout, fused::SweepOp sweep,
                      unsigned segment);
 bool goesDownColumns(fused::SweepOp sweep, const SweepLayout &layout);
 
+/// The columns that a block takes at a time if blocks divide columns: a power
+/// of two, and at least the columns of a held row, so that one block has them
+/// all.
+inline constexpr int64_t kColumnRange = kBlockColumns;
+
+/// Whether blocks may divide the columns of every tile. They then combine and
+/// complete their columns independently of each other, so the sweep computes
+/// values of columns alone.
+bool dividesColumns(fused::SweepOp sweep, const SweepLayout &layout);
+
 /// The most columns of a row that is *held*: its threads load all its elements
 /// once, before they use any, and no other block processes part of it. Column
 /// states and column operands stay in registers for a whole tile. The number of

@@ -304,6 +304,8 @@ LogicalResult Builder::build() {
   if (layout.rank == 2)
     for (SegmentLayout &segment : layout.segments)
       segment.held = heldColumns(segment);
+  if (dividesColumns(sweep, layout))
+    layout.columnRange = kColumnRange;
   return success();
 }
 

@@ -45,7 +45,7 @@ struct ScalarSlot {
 };
 
 /// A scratch area has one value per tile, per member, per column of each tile,
-/// or in total; or one ticket per tile.
+/// or in total; or one ticket per tile and block of the tile.
 enum class ScratchPer { tile, member, tileColumn, once, ticket };
 
 /// A scratch area, and the operation for which it exists.
@@ -101,6 +101,10 @@ struct SweepLayout {
   /// `columns` of the segments whose tiles blocks share. One block processes
   /// the whole tile of a segment with `columns` 0.
   int64_t columns = 0;
+  /// The columns that a block takes at a time if blocks divide the columns of
+  /// every tile, from the traversal to the end of the member; 0: they do not
+  /// (RowsForm.h).
+  int64_t columnRange = 0;
   std::string name;
 
   void addScratch(ScratchSlot slot);

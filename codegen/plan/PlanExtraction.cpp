@@ -156,7 +156,7 @@ int Extraction::addTable(fused::SweepOp sweep, const SweepLayout &layout) {
   table.name = layout.name;
   table.rank = layout.rank == 2 ? 2 : 1;
   table.pointers = std::max<int64_t>(1, layout.pointers);
-  table.blockColumns = layout.columns;
+  table.blockColumns = layout.columns ? layout.columns : layout.columnRange;
   // The bodies that reduce tiles.
   llvm::SmallPtrSet<Block *, 8> reducing;
   for (const ScratchSlot &slot : layout.scratch)
@@ -258,7 +258,8 @@ LogicalResult Extraction::addSweep(const ProgramNode &input, PlanGraph &graph) {
       const ScratchSlot &slot = layout->scratch[argument.slot];
       node.arguments.push_back(
           addScratch(slot.per == heddle::ScratchPer::ticket
-                         ? runtime::ScratchPer::Tile
+                         ? layout->columnRange ? runtime::ScratchPer::TileBlock
+                                               : runtime::ScratchPer::Tile
                          : static_cast<runtime::ScratchPer>(slot.per),
                      node.table, slot.bytes, slot.zero));
     }

@@ -170,6 +170,8 @@ uint64_t Layout::Resolver::scratchCount(ScratchPer per, const TableView &view) {
     return view.longest;
   case ScratchPer::Column:
     return view.widest;
+  case ScratchPer::TileBlock:
+    return SaturatingMultiply<uint64_t>(view.tileCount, view.blocksPerTile);
   case ScratchPer::Once:
     break;
   }

@@ -105,9 +105,9 @@ struct PlanTable {
   std::vector<PlanSegment> segments;
 };
 
-/// A scratch area has one element for each of these. The last four are for
-/// panel loops, which process one member after the other: their areas have the
-/// size for the largest member.
+/// A scratch area has one element for each of these. `PanelColumn`, `Row`,
+/// `Panel` and `Column` are for panel loops, which process one member after the
+/// other: their areas have the size for the largest member.
 enum class ScratchPer : uint8_t {
   Tile,
   Member,
@@ -116,7 +116,9 @@ enum class ScratchPer : uint8_t {
   PanelColumn,
   Row,
   Panel,
-  Column
+  Column,
+  /// One for each of the blocks that divide a tile.
+  TileBlock
 };
 
 struct PlanScratch {

@@ -46,7 +46,8 @@ static constexpr EnumName<ScratchPer> scratchPers[] = {
     {ScratchPer::PanelColumn, "panel_column"},
     {ScratchPer::Row, "row"},
     {ScratchPer::Panel, "panel"},
-    {ScratchPer::Column, "column"}};
+    {ScratchPer::Column, "column"},
+    {ScratchPer::TileBlock, "tile_block"}};
 static constexpr EnumName<NodeKind> nodeKinds[] = {{NodeKind::Kernel, "kernel"},
                                                    {NodeKind::While, "while"},
                                                    {NodeKind::Copy, "copy"},
@@ -108,7 +109,7 @@ static bool fromJSON(const json::Value &value, ScratchPer &out,
                      json::Path path) {
   return readEnum(scratchPers, value, out, path,
                   "expected 'tile', 'member', 'tile_column', 'once', "
-                  "'panel_column', 'row', 'panel' or 'column'");
+                  "'panel_column', 'row', 'panel', 'column' or 'tile_block'");
 }
 static bool fromJSON(const json::Value &value, NodeKind &out, json::Path path) {
   return readEnum(nodeKinds, value, out, path,

@@ -6,7 +6,9 @@
 // RUN: %heddle emit %t/beside.mlir | FileCheck %s --check-prefix=BESIDE
 
 // CHECK:      down_walk(
-// CHECK:        for (long long first_column = threadIdx.x; first_column < tile.columns; first_column += 1024) {
+// Blocks divide the columns of a tile.
+// CHECK:        const heddle::column_ranges<2048> ranges(params.table, heddle::block_of_tile(params.table, tile_index));
+// CHECK-NEXT:   for (long long nth = threadIdx.x, first_column; (first_column = ranges.column(nth)) < tile.columns; nth += 1024) {
 // CHECK-DAG:      float next_x{{.*}}[4];
 // CHECK-DAG:      float column_down[4];
 // CHECK-DAG:      heddle::log_sum<float> mass_down[4];
@@ -21,6 +23,17 @@
 // CHECK:              column_down[{{.*}}] = row == 0 ? heddle::add<float>::lift({{.*}})
 // CHECK-NEXT:           : heddle::add<float>::combine(column_down[
 // CHECK:            params.mass_of_columns[tile.column_base + column] = mass_down[
+// Each block combines and completes its columns.
+// CHECK:      down_combine(
+// CHECK:        arrives_last(&params.column_tickets[(tile_index - own + group.first + step)
+// CHECK-NEXT:       * params.table.blocks_per_tile + heddle::block_of_tile(params.table, tile_index)], group.count))
+// CHECK:        (column = ranges.column(nth)) < tile.columns; nth += 256) {
+// CHECK:      down_end(
+// CHECK:        (column = ranges.column(nth)) < tile.columns; nth += 256) {
+// CHECK:      down_process(
+// CHECK:        if (heddle::block_of_tile(params.table, tile_index) > 0
+// CHECK-NEXT:       && 2048LL * heddle::block_of_tile(params.table, tile_index) >= tile.columns)
+// CHECK-NEXT:     return;
 // CHECK:      __launch_bounds__(256, HEDDLE_BLOCKS(3))
 // Rows with results are processed one after the other, with other launch bounds.
 // BESIDE:      void beside_walk(

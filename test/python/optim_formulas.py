@@ -286,6 +286,32 @@ def lamb(t, p, g, state, lr=1e-3, bias_correction=True, betas=(0.9, 0.999), eps=
     return p - lr * update
 
 
+def _schedule_free(t, p, update, state, lr, share, warmup_steps, r, weight_lr_power):
+    """Both sequences of a schedule-free optimizer. The parameter is p = share * average + (1 - share) * z."""
+    z = state.get("z", p)
+    lr = lr * min(1, t / warmup_steps) if warmup_steps else lr
+    most = max(lr, float(state.get("lr_max", -1.0)))
+    weight = t**r * most**weight_lr_power
+    total = float(state.get("weight_sum", 0.0)) + weight
+    newest = weight / total if total else 0.0
+    average = (p - (1 - share) * z) / share
+    z = z - lr * update
+    average = (1 - newest) * average + newest * z
+    state.update(z=z, lr_max=_single(most), weight_sum=_single(total))
+    return share * average + (1 - share) * z
+
+
+def sgd_schedule_free(t, p, g, state, lr=1.0, momentum=0.9, weight_decay=0, warmup_steps=0, r=0.0, weight_lr_power=2.0):
+    return _schedule_free(t, p, _decayed(g, p, weight_decay), state, lr, momentum, warmup_steps, r, weight_lr_power)
+
+
+def adamw_schedule_free(t, p, g, state, lr=0.0025, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, warmup_steps=0, r=0.0,
+                        weight_lr_power=2.0):
+    square = state["exp_avg_sq"] = betas[1] * _zeros(state, p, "exp_avg_sq")[0] + (1 - betas[1]) * g * g
+    update = _decayed(g / (np.sqrt(square / (1 - betas[1] ** t)) + eps), p, weight_decay)
+    return _schedule_free(t, p, update, state, lr, betas[0], warmup_steps, r, weight_lr_power)
+
+
 _ADAM = dict(lr=[0.01], betas=[(0.75, 0.875)], eps=[1e-3], weight_decay=[0.1], amsgrad=[True])
 #: The formula of one step, and for each option of the class values other than the default.
 FORMULAS = {
@@ -352,6 +378,12 @@ FORMULAS = {
 
 for _, _values in FORMULAS.values():
     _values["cautious"] = [True]
+_AVERAGE = dict(weight_decay=[0.1], warmup_steps=[20], r=[1.0, 0.5], weight_lr_power=[0.0, 1.5])
+FORMULAS["SGDScheduleFree"] = (sgd_schedule_free, dict(lr=[0.01], momentum=[0.5], **_AVERAGE))
+FORMULAS["AdamWScheduleFree"] = (
+    adamw_schedule_free,
+    dict(lr=[0.01], betas=[(0.75, 0.875)], eps=[1e-3], **_AVERAGE),
+)
 
 
 def _needs_momentum(options, default=0):

@@ -149,6 +149,15 @@ def test_add_param_group_refuses_bad_values():
     assert len(optimizer.param_groups) == 1
 
 
+@pytest.mark.parametrize("wrong", [{"lr": "x"}, {"lr": -1}, {"foreach": True, "fused": True}, {"betas": (0.9,)}])
+def test_a_refused_group_is_not_added(wrong):
+    params = support.parameters()
+    optimizer = heddle.optim.AdamW(params[:3])
+    with pytest.raises((TypeError, ValueError, RuntimeError)):
+        optimizer.add_param_group(dict(params=params[3:], **wrong))
+    assert len(optimizer.param_groups) == 1
+
+
 @pytest.mark.parametrize("betas", [(0.5,), (0.5, 0.5, 0.5), 0.5, None])
 def test_entries_of_another_number_of_values(betas):
     message = f"^{re.escape(f'betas: expected 2 numbers, found {betas!r}')}$"

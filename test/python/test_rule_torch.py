@@ -450,10 +450,10 @@ def test_ranges_of_groups():
                               ({"lr": torch.tensor(-1.0)}, "ranged: expected lr of at least 0"),
                               ({"betas": (0.9, 1.0)}, "ranged: expected betas of at least 0 and below 1")):
         for make in (lambda: ranged([param], **settings), lambda: ranged([{"params": [param], **settings}])):
-            with pytest.raises(ValueError, match=message):
+            with pytest.raises(heddle.BadInput, match=message):
                 make()
     optimizer = ranged([param], lr=0, betas=(0, 0.5))
-    with pytest.raises(ValueError, match="ranged: expected betas"):
+    with pytest.raises(heddle.BadInput, match="ranged: expected betas"):
         optimizer.add_param_group({"params": [torch.nn.Parameter(torch.ones(2))], "betas": (0.9, 2)})
     assert len(optimizer.param_groups) == 1
     optimizer.param_groups[0]["lr"] = -1.0  # as in PyTorch, not checked

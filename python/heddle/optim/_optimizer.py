@@ -18,7 +18,7 @@ import numpy
 from .. import _fast
 from .._values import listed, number, real, short
 from ..errors import BadInput
-from . import _capture, _norm, _programs
+from . import _average, _capture, _norm, _programs
 from ._arguments import bind
 from ._hyperparameters import number_of, read
 from ._members import Member
@@ -90,7 +90,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         self._max_norm: float | None = None
         self.grad_norm: Any = None
         kept = {name: value for name, value in values.items() if name not in spec.added or value != spec.defaults[name]}
-        super().__init__(given.arguments["params"], {**kept, **spec.fixed})
+        super().__init__(given.arguments["params"], {**kept, **spec.fixed, **_average.entries(spec)})
 
     def _reset(self) -> None:
         """Forgets everything that was derived from groups and state."""
@@ -118,7 +118,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         super().add_param_group(param_group)
         try:
             self._check_group(self.param_groups[-1])
-        except ValueError:
+        except Exception:
             del self.param_groups[-1]
             raise
         self._parts = {}
@@ -151,7 +151,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                 raise ValueError(f"{key} must be either both floats or both Tensors")
         problem = spec.check and spec.check(group)
         if problem:
-            raise ValueError(problem)
+            raise BadInput(problem)
         if group.get("fused") and group.get("foreach"):
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         if group.get("fused") and group.get("differentiable"):
@@ -186,6 +186,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                 if name not in self.spec.added:
                     group.setdefault(name, value)
             group.update(self.spec.fixed)  # state of torch.optim.Adam that AdamW loads
+            for name, value in _average.entries(self.spec).items():
+                group.setdefault(name, value)
         if captured and before is not None:
             self._load_in_place(before)
 
@@ -284,6 +286,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         return returned
 
     def _closure_and_step(self, closure: Callable[[], Any] | None = None) -> Any:
+        if self.spec.average is not None:
+            _average.check_training(self)
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -609,6 +613,8 @@ def optimizer_class(spec: Spec) -> type[Optimizer]:
     __init__.__signature__ = _signature(spec)  # type: ignore[attr-defined]
     __init__.__qualname__ = f"{spec.name}.__init__"
     attributes = {"__init__": __init__, "__doc__": spec.doc, "__module__": "heddle.optim", "spec": spec}
+    if spec.average is not None:
+        attributes.update(_average.METHODS)
     return type(spec.name, (Optimizer,), attributes)
 
 

@@ -107,6 +107,9 @@ class Spec:
     ignored: Sequence[str] = ("foreach", "capturable", "differentiable", "fused")
     #: Entries that must not be negative, or (for those in `parts`) must be in [0, 1).
     checked: Sequence[str] = ()
+    #: ("z", "beta1"): the parameters of evaluation are an average, of which a parameter in training has the share that the
+    #: hyperparameter gives; the rest is the state. The class has `train` and `eval`. None: they are the parameters.
+    average: tuple[str, str] | None = None
     #: A further check of the entries of a group: the text of an error, or None.
     check: Callable[[Mapping[str, Any]], str | None] | None = None
     #: The lists of state in the order in which the function of `optim.functional` takes them; None: there is none.

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 def standard(
     name: str,
     rename: Mapping[str, str] | None = None,
+    numbers: Sequence[str] = (),
     flags: Sequence[str] = (),
 ) -> Callable[[Sequence[Family], bool, Mapping[str, Any]], str]:
     """The function `program` of a standard program.
@@ -30,6 +31,7 @@ def standard(
     Args:
         name: the name of the program.
         rename: options of the program whose entry in the parameter groups has another name.
+        numbers: options whose value is part of the program, such as a power.
         flags: options that are true or false, beside `FLAGS`.
     """
 
@@ -43,6 +45,9 @@ def standard(
         settings = {"dtype": "/".join(family.param for family in families), "state": states.pop()}
         settings["groups"] = str(groups).lower()
         for option, value in options.items():
+            if option in numbers:
+                settings[option] = repr(float(value))
+                continue
             # A hyperparameter only has to be other than 0 here: its value is an argument of the program. The value is
             # one that every check of the library accepts.
             is_number = option not in FLAGS and option not in flags
@@ -71,6 +76,22 @@ def _cautious(group: Mapping[str, Any]) -> str | None:
     if group.get("cautious") and group["momentum"] <= 0:
         return "Cautious updates require a momentum"
     return None
+
+
+def _average(group: Mapping[str, Any]) -> str | None:
+    """The parameters of evaluation divide by the share of the average."""
+    if "momentum" in group and not 0 < group["momentum"] < 1:
+        return f"Momentum must be between 0 and 1 exclusive: {group['momentum']}"
+    if "betas" in group and group["betas"][0] <= 0:
+        return f"Invalid beta parameter at index 0: {group['betas'][0]}, expected a number above 0"
+    return None
+
+
+_SCHEDULE_FREE = {
+    "warmup_steps": "the number of steps in which the learning rate grows from 0.",
+    "r": "the power of the number of steps in the weights of the average.",
+    "weight_lr_power": "the power of the largest learning rate so far in the weights of the average.",
+}
 
 
 def _nesterov(group: Mapping[str, Any]) -> str | None:
@@ -491,6 +512,38 @@ SPECS: dict[str, Spec] = {
             },
             doc="LAMB (You et al., 2019): Adam with a learning rate for each tensor; the formulas are those of APEX's "
             "`FusedLAMB`, with a step counter for each parameter.",
+        ),
+        Spec(
+            "AdamWScheduleFree",
+            dict(lr=0.0025, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, warmup_steps=0, r=0.0, weight_lr_power=2.0,
+                 foreach=True, maximize=False),
+            standard("adamw_schedule_free", numbers=("r", "weight_lr_power")),
+            keyword_only="maximize",
+            options=("r", "weight_lr_power", "maximize"),
+            optional=("weight_decay", "warmup_steps"),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay", "warmup_steps"),
+            check=_average,
+            average=("z", "beta1"),
+            meanings={"betas": "the share of the average in the parameters, and the decay rate of the mean of squares.",
+                      **_SCHEDULE_FREE},
+            doc="Schedule-free AdamW (Defazio et al., 2024); the formulas are those of the package `schedulefree`. Call "
+            "`train()` before training and `eval()` before evaluation.",
+        ),
+        Spec(
+            "SGDScheduleFree",
+            dict(lr=1.0, momentum=0.9, weight_decay=0, warmup_steps=0, r=0.0, weight_lr_power=2.0, foreach=True,
+                 maximize=False),
+            standard("sgd_schedule_free", numbers=("r", "weight_lr_power")),
+            keyword_only="maximize",
+            options=("r", "weight_lr_power", "maximize"),
+            optional=("weight_decay", "warmup_steps"),
+            checked=("lr", "momentum", "weight_decay", "warmup_steps"),
+            check=_average,
+            average=("z", "momentum"),
+            meanings={"momentum": "the share of the average in the parameters.", **_SCHEDULE_FREE},
+            doc="Schedule-free gradient descent (Defazio et al., 2024); the formulas are those of the package "
+            "`schedulefree`. Call `train()` before training and `eval()` before evaluation.",
         ),
     )
 }

@@ -35,6 +35,8 @@ public:
 };
 
 constexpr size_t kMargin = 256;
+/// The most blocks that divide a tile.
+constexpr unsigned kMostOfTile = 4;
 constexpr char kPoison = char(0xff);
 } // namespace
 
@@ -94,7 +96,10 @@ Error CudaOnCpuGraph::update(Layout &next, void *) {
   scratch.assign(plan().scratch.size(), {});
   for (auto [area, bytes, planned] :
        zip(scratch, next.scratchBytes(), plan().scratch))
-    area.resize(bytes, planned.zero ? 0 : kPoison);
+    // More blocks may divide a tile than the layout assumes; see below.
+    area.resize(planned.per == ScratchPer::TileBlock ? kMostOfTile * bytes
+                                                     : bytes,
+                planned.zero ? 0 : kPoison);
 
   tables.assign(plan().tables.size(), {});
   std::vector<std::vector<int64_t>> steps;
@@ -108,7 +113,7 @@ Error CudaOnCpuGraph::update(Layout &next, void *) {
     table.table = {table.tiles.data(), table.members.data(),
                    table.tickets.data(), view.tileCount, view.memberCount};
     if (planned.blockColumns) // any number of blocks may share a tile
-      table.table.blocksPerTile = 1 + seed % 4;
+      table.table.blocksPerTile = 1 + seed % kMostOfTile;
     if (view.tileCount == 0)
       continue;
     // The tile descriptors that the built-in kernel writes must equal those of

@@ -123,6 +123,7 @@ TEST(Library, EveryValueHasAName) {
         "yogi:weight_decay=1",
         "adopt:weight_decay=1",
         "laprop:amsgrad=true,centered=true",
+        "adamw_schedule_free:warmup_steps=9,weight_decay=1,r=1",
         "lion:cautious=true",
         "adamw:cautious=true",
         "lars:weight_decay=1,clip=true",

@@ -33,10 +33,13 @@ ArrayRef<Optimizer> optimizers() {
       {"adadelta", "adadelta", 3, 4},
       {"adagrad", "adagrad", 3, 2, 1},
       {"adamax", "adamax", 3, 4},
+      {"adamw_schedule_free", "adamw_schedule_free", 3, 4},
       {"adan", "adan", 3, 8, 4},
       {"ademamix", "ademamix", 3, 6, 3},
       {"adopt", "adopt", 3, 4},
       {"asgd", "asgd", 3, 2, 1},
+      // The share of a tensor that agrees with its gradient comes first.
+      {"cautious_lion", "lion:cautious=true", 4, 3, 1},
       // Norms read every tensor before its update, LAMB's of all gradients
       // before both.
       {"lamb", "lamb", 5, 6},
@@ -48,6 +51,7 @@ ArrayRef<Optimizer> optimizers() {
       {"radam", "radam", 3, 4},
       {"rmsprop", "rmsprop", 3, 2, 1},
       {"rprop", "rprop", 3, 4, 2, false, "etaplus"},
+      {"sgd_schedule_free", "sgd_schedule_free", 3, 2, 1},
       {"yogi", "yogi", 3, 4}};
   return all;
 }

@@ -1,0 +1,89 @@
+//===- CudaWideTest.cpp - blocks that divide wide matrices ----------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The emitted CUDA source, executed on the host, gives the bits of the cpu
+// target if several blocks divide the columns of a tile, whatever their number.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaHarness.h"
+#include "gtest/gtest.h"
+
+using namespace heddle::runtime;
+
+namespace heddle::test {
+namespace {
+
+using Shapes = std::vector<std::vector<int64_t>>;
+
+/// Sums and largest elements of columns.
+constexpr const char *kColumns = R"mlir(
+!mats = !foreach.list<tensor<?x?xf32>>
+!vecs = !foreach.list<tensor<?xf32>>
+func.func @wide_columns(%x: !mats, %col: !vecs) -> (!vecs, !vecs) {
+  %sum = foreach.reduce add along i (%x = %x[i, j] : !mats, %c = %col[j] : !vecs) -> !vecs {
+    %y = arith.mulf %x, %c : f32
+    foreach.yield %y : f32
+  }
+  %most = foreach.reduce max along i (%x = %x[i, j] : !mats) -> !vecs {
+    foreach.yield %x : f32
+  }
+  %scaled = foreach.map (%s = %sum, %c = %col : !vecs) -> !vecs {
+    %z = arith.addf %s, %c : f32
+    foreach.yield %z : f32
+  }
+  return %scaled, %most : !vecs, !vecs
+})mlir";
+
+class CudaWide : public testing::TestWithParam<const char *> {};
+
+TEST_P(CudaWide, GivesTheBitsOfTheCpu) {
+  Program &program = sharedProgram(GetParam());
+  if (!program.isGood() || !program.hostSource())
+    return;
+  const Shapes shapes = {{40, 5000}, {0, 3000}, {3, 2049},   {7, 100},
+                         {5, 0},     {1, 9000}, {17, 12345}, {2, 4096},
+                         {1, 4097},  {2, 8193}, {0, 0},      {33, 2048}};
+  for (bool misaligned : {false, true}) {
+    Inputs inputs = randomInputs(
+        program,
+        [&](llvm::StringRef name, int64_t rank) -> Shapes {
+          if (rank == 2)
+            return shapes;
+          Shapes columns;
+          for (const auto &shape : shapes)
+            columns.push_back({shape[1]});
+          return columns;
+        },
+        7, misaligned);
+    if (misaligned)
+      spreadRows(inputs);
+    auto cpu = program.cpu(inputs, /*fuse=*/true);
+    ASSERT_TRUE(cpu);
+    ASSERT_FALSE(bool(cpu->step()));
+    Numbers expected = cpu->results();
+    // The seed decides how many blocks divide a tile.
+    for (uint64_t seed : {0, 1, 2, 3}) {
+      SCOPED_TRACE(seed);
+      auto cuda = program.cuda(inputs, "_tiles", seed);
+      ASSERT_TRUE(cuda);
+      for (int step = 0; step < 2; ++step) {
+        if (llvm::Error error = cuda->step())
+          FAIL() << takeError(std::move(error)).second;
+        EXPECT_EQ(differenceInBits(expected, cuda->results()), "");
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, CudaWide, testing::Values(kColumns),
+                         [](const auto &info) {
+                           llvm::StringRef text = info.param;
+                           text = text.split("@").second;
+                           return text.split("(").first.str();
+                         });
+
+} // namespace
+} // namespace heddle::test
