@@ -27,7 +27,8 @@ are left out. An option that changes a number is listed with the number that it 
 
 In the formulas, `t` is the number of the step, and `x'` is the value of `x` after the step. `sum`, `max` and `min` are over
 the elements of a tensor, and over all tensors where the name ends in `_all`. `single` rounds to float32. Hyperparameters
-whose default is 0 are in the formula; the program omits them while they are 0.
+whose default is 0 are in the formula; the program omits them while they are 0. Options that are part of the program have
+their defaults in it.
 """
 
 
