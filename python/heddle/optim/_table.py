@@ -341,6 +341,7 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay",),
             parts=_BETAS,
             checked=("lr", "beta1", "beta2", "weight_decay"),
+            added=("cautious",),
             functional=("exp_avg",),
             doc="Lion (Chen et al., 2023): steps by the sign of an interpolated mean of gradients.",
         ),
