@@ -98,8 +98,8 @@ class Spec:
     initial: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: Entries that do nothing else: they are no arguments of the program.
     only_initial: Sequence[str] = ()
-    #: Entries that torch's optimizer does not have. A parameter group has them only if some group was given them, so that
-    #: groups move between the two.
+    #: Entries that torch's optimizer and the function of `optim.functional` do not have. A parameter group has
+    #: them only if some group was given them, so that groups move between heddle and PyTorch.
     added: Sequence[str] = ()
     #: State that torch's optimizer does not have: its value is 0 in the first step of a parameter, and at least 1 later.
     hidden: Sequence[str] = ()
