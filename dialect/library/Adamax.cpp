@@ -12,7 +12,7 @@
 namespace heddle::library {
 
 namespace {
-struct AdamaxOptions : OptimizerOptions {
+struct AdamaxOptions : MomentumOptions {
   double lr = 2e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0;
 
   void describe(OptionList &list) {
@@ -22,7 +22,7 @@ struct AdamaxOptions : OptimizerOptions {
     list.add("eps", eps, "added to the magnitude of gradients");
     list.add("weight_decay", weightDecay,
              "weight decay; 0 omits it from the program");
-    OptimizerOptions::describe(list);
+    MomentumOptions::describe(list);
   }
 };
 } // namespace
@@ -39,7 +39,8 @@ static void adamax(Rule &rule, const AdamaxOptions &o) {
     g += decay * p;
   m += (1 - b1) * (g - m);
   largest = maximum(largest * b2, abs(g) + eps);
-  p -= (lr / (1 - pow(b1, t))).as("step_size") * (m / largest);
+  Term mean = o.cautious ? cautious(m, g) : m;
+  p -= (lr / (1 - pow(b1, t))).as("step_size") * (mean / largest);
 }
 
 std::vector<Entry> adamaxPrograms() {

@@ -13,7 +13,7 @@
 namespace heddle::library {
 
 namespace {
-struct NadamOptions : OptimizerOptions {
+struct NadamOptions : MomentumOptions {
   double lr = 2e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0;
   double momentumDecay = 4e-3;
   bool decoupled = false;
@@ -28,7 +28,7 @@ struct NadamOptions : OptimizerOptions {
     list.add("momentum_decay", momentumDecay, "rate at which momentum grows");
     list.add("decoupled", decoupled,
              "apply the decay to the parameters, not to the gradients");
-    OptimizerOptions::describe(list);
+    MomentumOptions::describe(list);
   }
 };
 } // namespace
@@ -54,8 +54,9 @@ static void nadam(Rule &rule, const NadamOptions &o) {
   m += (1 - b1) * (g - m);
   v = v * b2 + (1 - b2) * g * g;
   Term denom = (sqrt(v / (1 - pow(b2, t))) + eps).as("denom");
+  Term mean = o.cautious ? cautious(m, g) : m;
   p -= lr * ((1 - mu) / (1 - product)).as("share_of_grad") * (g / denom);
-  p -= lr * (next / (1 - product * next)).as("share_of_mean") * (m / denom);
+  p -= lr * (next / (1 - product * next)).as("share_of_mean") * (mean / denom);
 }
 
 std::vector<Entry> nadamPrograms() {

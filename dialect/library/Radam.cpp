@@ -13,7 +13,7 @@
 namespace heddle::library {
 
 namespace {
-struct RadamOptions : OptimizerOptions {
+struct RadamOptions : MomentumOptions {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0;
   bool decoupled = false;
 
@@ -26,7 +26,7 @@ struct RadamOptions : OptimizerOptions {
              "weight decay; 0 omits it from the program");
     list.add("decoupled", decoupled,
              "apply the decay to the parameters, not to the gradients");
-    OptimizerOptions::describe(list);
+    MomentumOptions::describe(list);
   }
 };
 } // namespace
@@ -50,7 +50,8 @@ static void radam(Rule &rule, const RadamOptions &o) {
                    ((limit - 4) * (limit - 2) * length));
   Term scale = (rect * sqrt(correction)).as("rectified");
   Term adaptive = where(length > 5, scale / (sqrt(v) + eps).as("denom"), 1);
-  p -= m / (1 - pow(b1, t)) * lr * adaptive;
+  Term mean = o.cautious ? cautious(m, g) : m;
+  p -= mean / (1 - pow(b1, t)) * lr * adaptive;
 }
 
 std::vector<Entry> radamPrograms() {
