@@ -59,6 +59,34 @@ def test_adam(name, device):
 
 
 @DEVICES
+@pytest.mark.parametrize(
+    "name, states, settings",
+    [
+        ("adagrad", 1, dict(lr=0.1, weight_decay=0.1, lr_decay=0.2, eps=1e-10, maximize=False)),
+        ("adagrad", 1, dict(lr=0.1, weight_decay=0, lr_decay=0, eps=1e-10, maximize=True)),
+        ("rmsprop", 3, dict(lr=0.1, alpha=0.9, eps=1e-8, weight_decay=0.1, momentum=0.5, centered=True)),
+        ("rmsprop", 1, dict(lr=0.1, alpha=0.9, eps=1e-8, weight_decay=0, momentum=0, centered=False, maximize=True)),
+    ],
+)
+def test_adagrad_and_rmsprop(name, states, settings, device):
+    """Lists of state that the settings do not need may be empty."""
+    ours = [tensors(device, seed) for seed in (1, 2)]
+    others = [[tensor.clone() for tensor in each] for each in ours]
+    lists = 1 if name == "adagrad" else 3
+    state = [
+        [[torch.full_like(tensor, 0.3) for tensor in ours[0]] if place < states else [] for place in range(lists)]
+        for _ in range(2)
+    ]
+    steps = [[torch.zeros((), device=device) for _ in ours[0]] for _ in range(2)]
+    for _ in range(3):
+        getattr(functional, name)(*ours, *state[0], steps[0], **settings)
+        theirs(name)(*others, *state[1], steps[1], foreach=False, **settings)
+    for left, right in zip((ours[0], *state[0], steps[0]), (others[0], *state[1], steps[1])):
+        for tensor, other in zip(left, right):
+            torch.testing.assert_close(tensor, other, **support.tolerance(torch.float32))
+
+
+@DEVICES
 def test_sgd_creates_its_state(device):
     ours = [tensors(device, seed) for seed in (1, 2)]
     others = [[tensor.clone() for tensor in each] for each in ours]

@@ -23,14 +23,12 @@ def _gradients(spec: Spec) -> str:
 
 def _lists(spec: Spec) -> dict[str, str]:
     """The argument of each state."""
-    plural = {"step": "state_steps", "momentum_buffer": "momentum_buffer_list"}
+    plural = {"step": "state_steps", "momentum_buffer": "momentum_buffer_list", "sum": "state_sums"}
     return {key: plural.get(key, f"{key}s") for key in spec.functional or ()}
 
 
-def arguments_of(spec: Spec) -> inspect.Signature:
-    """The arguments of PyTorch's function: lists of tensors, what PyTorch has by position, hyperparameters by name."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter(name, kind) for name in ("params", _gradients(spec), *_lists(spec).values())]
+def _defaults_of_adam(spec: Spec) -> dict[str, Any]:
+    """The arguments with a default, as PyTorch's functions for SGD, Adam and AdamW have them."""
     optional: dict[str, Any] = {}
     if "step" not in (spec.functional or ()):
         optional["has_sparse_grad"] = False
@@ -42,9 +40,18 @@ def arguments_of(spec: Spec) -> inspect.Signature:
         optional["has_complex"] = False
     if "decoupled_weight_decay" in spec.defaults:
         optional["decoupled_weight_decay"] = False
+    return optional
+
+
+def arguments_of(spec: Spec) -> inspect.Signature:
+    """The arguments of PyTorch's function: lists of tensors, what PyTorch has by position, hyperparameters by name."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter(name, kind) for name in ("params", _gradients(spec), *_lists(spec).values())]
+    optional = dict(_defaults_of_adam(spec) if spec.function_defaults is None else spec.function_defaults)
     parameters += [inspect.Parameter(key, kind, default=default) for key, default in optional.items()]
     for key in spec.defaults:
-        if key in optional or key in spec.ignored:
+        # An option that is a number chooses the initial value of state, which the caller gives.
+        if key in optional or key in spec.ignored or (key in spec.options and not isinstance(spec.defaults[key], bool)):
             continue
         parts = [part for part, (entry, _) in spec.parts.items() if entry == key]
         parameters += [inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY) for each in parts or [key]]

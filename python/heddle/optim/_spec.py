@@ -106,5 +106,9 @@ class Spec:
     functional: Sequence[str] | None = None
     #: {"max_exp_avg_sq": "amsgrad"}: the function takes an empty list of the first if the second is false or 0.
     unneeded: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: The arguments of the function that have a default, in PyTorch's order; None: those of Adam, if they apply.
+    function_defaults: Mapping[str, Any] | None = None
+    #: State that a step creates beside other state. Other state must be complete.
+    created_later: Sequence[str] = ()
     #: The docstring of the class.
     doc: str = ""

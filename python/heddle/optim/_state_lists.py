@@ -154,8 +154,8 @@ class StateLists:
 
     def _check_complete(self, places: Sequence[int], states: Sequence[Any]) -> None:
         """Refuses state that lacks an entry beside others, such as that of another optimizer: torch does not create it."""
-        own = [each.key for each in self.lists if each.visible]
-        keys = [key for key in self._spec.functional or own if key not in self._spec.unneeded]
+        lists = sorted(self.lists, key=lambda each: -each.rank)  # the step counter is last
+        keys = [each.key for each in lists if each.visible and each.key not in self._spec.created_later]
         others = []
         for place, state in zip(places, states):
             if state and keys and not any(key in state for key in keys):

@@ -122,6 +122,7 @@ SPECS: dict[str, Spec] = {
             check=_nesterov,
             functional=("momentum_buffer",),
             unneeded={"momentum_buffer": "momentum"},
+            created_later=("momentum_buffer",),
             doc="Gradient descent, with plain or Nesterov momentum; the formulas are those of `torch.optim.SGD`.",
         ),
         Spec(
@@ -131,6 +132,7 @@ SPECS: dict[str, Spec] = {
             keyword_only="foreach",
             functional=("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step"),
             unneeded={"max_exp_avg_sq": "amsgrad"},
+            created_later=("max_exp_avg_sq",),
             doc="Adam (Kingma and Ba, 2015), AMSGrad (Reddi et al., 2018); the formulas are those of `torch.optim.Adam`.",
             **_ADAM,
         ),
@@ -142,6 +144,7 @@ SPECS: dict[str, Spec] = {
             keyword_only="maximize",
             functional=("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step"),
             unneeded={"max_exp_avg_sq": "amsgrad"},
+            created_later=("max_exp_avg_sq",),
             doc="Adam with decoupled weight decay (Loshchilov and Hutter, 2019); the formulas are those of "
             "`torch.optim.AdamW`.",
             **_ADAM,
@@ -155,6 +158,9 @@ SPECS: dict[str, Spec] = {
             options=("maximize", "initial_accumulator_value"),
             optional=("lr_decay", "weight_decay"),
             checked=("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps"),
+            functional=("sum", "step"),
+            function_defaults=dict(fused=None, grad_scale=None, found_inf=None, has_sparse_grad=False, foreach=None,
+                                   differentiable=False, has_complex=False),
             doc="Adagrad (Duchi et al., 2011); the formulas are those of `torch.optim.Adagrad`.",
         ),
         Spec(
@@ -166,6 +172,10 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay",),
             switches=("momentum",),
             checked=("lr", "eps", "momentum", "weight_decay", "alpha"),
+            functional=("square_avg", "grad_avg", "momentum_buffer", "step"),
+            unneeded={"grad_avg": "centered", "momentum_buffer": "momentum"},
+            function_defaults=dict(foreach=None, maximize=False, differentiable=False, capturable=False,
+                                   has_complex=False),
             doc="RMSprop (Hinton, 2012); the formulas are those of `torch.optim.RMSprop`.",
         ),
         Spec(

@@ -2,7 +2,7 @@
 
     adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, *, amsgrad, beta1, ...)
 
-There is one function for each optimizer of the library. It updates parameters and state in place, in one launch.
+There is one function for each optimizer that `torch.optim` has, too. It updates parameters and state in place, in one launch.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
