@@ -27,6 +27,9 @@ private:
   mlir::LogicalResult emitPhase(unsigned phase);
   mlir::LogicalResult emitElements(unsigned phase);
   mlir::LogicalResult emitColumns();
+  // Rows with parts.
+  std::string parts; // a variable
+  void exchangeParts(unsigned phase);
   /// For sweeps without row values (RowsDown.cpp).
   mlir::LogicalResult emitDownWalk();
   /// Arguments and operations of some levels.
