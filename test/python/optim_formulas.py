@@ -64,6 +64,48 @@ def adam(t, p, g, state, weight_decay=0, decoupled_weight_decay=False, **options
     return adamw(t, p, g, state, weight_decay=weight_decay, decoupled_weight_decay=decoupled_weight_decay, **options)
 
 
+def adamax(t, p, g, state, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, cautious=False):
+    mean, most = _zeros(state, p, "exp_avg", "exp_inf")
+    g = _decayed(g, p, weight_decay)
+    mean = state["exp_avg"] = mean + (1 - betas[0]) * (g - mean)
+    most = state["exp_inf"] = np.maximum(betas[1] * most, np.abs(g) + eps)
+    return p - lr / (1 - betas[0] ** t) * (_careful(mean, g, cautious) / most)
+
+
+def _decayed_moments(p, g, state, lr, betas, weight_decay, decoupled_weight_decay):
+    """The parameter and gradient after the weight decay, and both moments."""
+    mean, square = _zeros(state, p, "exp_avg", "exp_avg_sq")
+    if decoupled_weight_decay:
+        p = p * (1 - lr * weight_decay)
+    else:
+        g = _decayed(g, p, weight_decay)
+    mean = state["exp_avg"] = mean + (1 - betas[0]) * (g - mean)
+    square = state["exp_avg_sq"] = betas[1] * square + (1 - betas[1]) * g * g
+    return p, g, mean, square
+
+
+def nadam(t, p, g, state, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3,
+          decoupled_weight_decay=False, cautious=False):
+    p, g, mean, square = _decayed_moments(p, g, state, lr, betas, weight_decay, decoupled_weight_decay)
+    mu, following = (betas[0] * (1 - 0.5 * 0.96 ** (k * momentum_decay)) for k in (t, t + 1))
+    product = state["mu_product"] = _single(state.get("mu_product", 1.0) * _single(mu))
+    denominator = np.sqrt(square / (1 - betas[1] ** t)) + eps
+    p = p - lr * (1 - mu) / (1 - product) * (g / denominator)
+    return p - lr * following / (1 - product * following) * (_careful(mean, g, cautious) / denominator)
+
+
+def radam(t, p, g, state, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False,
+          cautious=False):
+    p, g, mean, square = _decayed_moments(p, g, state, lr, betas, weight_decay, decoupled_weight_decay)
+    mean, c2 = _careful(mean, g, cautious) / (1 - betas[0] ** t), 1 - betas[1] ** t
+    most = 2 / (1 - betas[1]) - 1
+    length = most - 2 * t * betas[1] ** t / c2
+    if length <= 5:
+        return p - lr * mean
+    factor = np.sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
+    return p - lr * mean * (factor * np.sqrt(c2) / (np.sqrt(square) + eps))
+
+
 def rmsprop(t, p, g, state, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, cautious=False):
     g = _decayed(g, p, weight_decay)
     square = state["square_avg"] = alpha * _zeros(state, p, "square_avg")[0] + (1 - alpha) * g * g
@@ -318,6 +360,16 @@ FORMULAS = {
     "SGD": (sgd, dict(lr=[0.01], momentum=[0.5, 0.9], dampening=[0.25], weight_decay=[0.1], nesterov=[True])),
     "Adam": (adam, {**_ADAM, "decoupled_weight_decay": [True]}),
     "AdamW": (adamw, _ADAM),
+    "Adamax": (adamax, dict(lr=[0.01], betas=[(0.75, 0.875)], eps=[1e-3], weight_decay=[0.1])),
+    "NAdam": (
+        nadam,
+        dict(lr=[0.01], betas=[(0.75, 0.875)], eps=[1e-3], weight_decay=[0.1], momentum_decay=[0.1],
+             decoupled_weight_decay=[True]),
+    ),
+    "RAdam": (
+        radam,
+        dict(lr=[0.01], betas=[(0.75, 0.875), (0.25, 0.5)], eps=[1e-3], weight_decay=[0.1], decoupled_weight_decay=[True]),
+    ),
     "RMSprop": (
         rmsprop,
         dict(lr=[0.001], alpha=[0.75], eps=[1e-3], weight_decay=[0.1], momentum=[0.5, 0.9], centered=[True]),
