@@ -256,7 +256,6 @@ SPECS: dict[str, Spec] = {
             checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
             functional=("exp_avg", "exp_inf", "step"),
             positional=("foreach", "maximize", "differentiable", "capturable", "has_complex"),
-            added=("cautious",),
             doc="Adamax (Kingma and Ba, 2015); the formulas are those of `torch.optim.Adamax`.",
         ),
         Spec(
@@ -293,7 +292,6 @@ SPECS: dict[str, Spec] = {
             functional=("exp_avg", "exp_avg_sq", "mu_product", "step"),
             positional=("decoupled_weight_decay", "foreach", "capturable", "differentiable", "has_complex", "maximize"),
             meanings={"momentum_decay": "the rate at which the momentum grows."},
-            added=("cautious",),
             doc="Adam with Nesterov momentum (Dozat, 2016); the formulas are those of `torch.optim.NAdam`.",
         ),
         Spec(
@@ -310,7 +308,6 @@ SPECS: dict[str, Spec] = {
             checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
             functional=("exp_avg", "exp_avg_sq", "step"),
             positional=("decoupled_weight_decay", "foreach", "differentiable", "capturable", "has_complex", "maximize"),
-            added=("cautious",),
             doc="Adam with a rectified variance (Liu et al., 2020); the formulas are those of `torch.optim.RAdam`.",
         ),
         Spec(
