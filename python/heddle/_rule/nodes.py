@@ -157,10 +157,9 @@ class Trace:
     def uses_step(self) -> bool:
         return any(node.op == "step" for node in self.nodes)
 
-    def reduces(self, *, over_list: bool = False) -> bool:
-        """Whether there is a reduction, or one over the list."""
-        found = [node.reduction for node in self.nodes if node.op == "reduce"]
-        return any(reduction.over_list or not over_list for reduction in found)
+    def reduces(self) -> bool:
+        """Whether there is a reduction."""
+        return any(node.op == "reduce" for node in self.nodes)
 
     def leaf(self, op: str, payload: float | str | None, level: Level) -> Node:
         """The node of a constant, a list, a hyperparameter or the step counter."""

@@ -10,7 +10,6 @@ import importlib
 
 from .. import inspection
 from .._values import number, real, short
-from ..errors import BadInput
 from .program import Family
 from .signature import scalars_of
 
@@ -89,29 +88,11 @@ def _is_sharded(param: Any) -> bool:
     return any(placement.is_shard() for placement in getattr(param, "placements", ()))
 
 
-def _reduces_list(rule: Rule, group: Mapping[str, Any]) -> bool:
-    return rule._trace({name: group[name] for name in rule._signature.options}).reduces(over_list=True)
-
-
 def make_class(rule: Rule) -> Any:
     """The subclass of ``torch.optim.Optimizer`` of a rule."""
     made = _optim().optimizer_class(make_spec(rule))
     made.__module__ = rule.function.__module__
     made.__reduce__ = _reduce
-    make_parts = made._make_parts
-
-    def _make_parts(self: Any, *args: Any, **kwargs: Any) -> Any:
-        made = make_parts(self, *args, **kwargs)
-        if len(made) > 1 and any(_reduces_list(rule, group) for group in self.param_groups):
-            self._parts = {}
-            raise BadInput(
-                f"{rule.name}: expected one launch for all parameters, found {len(made)}: parameters are on several "
-                "devices, or groups have different options. A reduction with over='list' would cover one of them: make "
-                "an optimizer for each"
-            )
-        return made
-
-    made._make_parts = _make_parts
     made._heddle_rule = rule
     return made
 

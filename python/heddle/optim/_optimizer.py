@@ -556,8 +556,9 @@ def _check_reductions(name: str, parts: Sequence[Part]) -> None:
             )
         if "list" in axes and len(parts) > 1:
             raise BadInput(
-                f"params: heddle.optim.{name} reduces over all tensors, and needs parameters of one device whose groups "
-                f"have the same options, found {len(parts)} sets of parameters"
+                f"{name}: expected one launch for all parameters, found {len(parts)}: parameters are on several devices, or "
+                "groups have different options. A reduction over all tensors would cover one of them: make an optimizer "
+                "for each"
             )
 
 
