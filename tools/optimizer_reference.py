@@ -27,7 +27,8 @@ are left out. An option that changes a number is listed with the number that it 
 
 In the formulas, `t` is the number of the step, and `x'` is the value of `x` after the step. `sum`, `max` and `min` are over
 the elements of a tensor, and over all tensors where the name ends in `_all`. `single` rounds to float32. Hyperparameters
-whose default is 0 are in the formula; the program omits them while they are 0.
+whose default is 0 are in the formula; the program omits them while they are 0. Options that are part of the program have
+their defaults in it.
 """
 
 
@@ -257,17 +258,27 @@ def section(name, summary, options, formula):
     yield ""
 
 
+def whole_formula(heddle, name, options):
+    """The formula with every hyperparameter whose default is 0; None if they contradict each other."""
+    wanted = [option for option, (default, _) in options.items() if is_zero(default) and option not in COMMON]
+    # An option whose value is part of the program is no hyperparameter.
+    for _ in range(2):
+        text = heddle("emit", f"{name}:{','.join(f'{option}=0.5' for option in wanted)}", "--stage", "foreach")
+        if text is None:
+            return None
+        wanted = [option for option in wanted if re.search(rf"%{option}: ", text)]
+        if not wanted:
+            return None
+    return Formula(text)
+
+
 def main(path, page):
     heddle = Heddle(path)
     rows, sections = [], []
     for name, (summary, options) in programs(heddle).items():
-        wanted = [f"{option}=0.5" for option, (default, _) in options.items()
-                  if is_zero(default) and option not in COMMON and "initial" not in option]
-        words = f"{name}:{','.join(wanted)}" if wanted else name
-        text = heddle("emit", words, "--stage", "foreach") or heddle("emit", name, "--stage", "foreach")
         plain = Formula(heddle("emit", name, "--stage", "foreach"))
         rows.append(row(heddle, name, options, plain.states))
-        sections += section(name, summary, options, Formula(text))
+        sections += section(name, summary, options, whole_formula(heddle, name, options) or plain)
     with open(page, "w", encoding="utf-8") as out:
         out.write(HEAD)
         out.write("| program | state | bytes | sweeps | launches | with options |\n|---|---|---|---|---|---|\n")

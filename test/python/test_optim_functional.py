@@ -103,6 +103,9 @@ def test_lion():
     functional.lion(params, grads, means, lr=0.5, beta1=0.75, beta2=0.5, weight_decay=0.5, maximize=False)
     torch.testing.assert_close(params[0], torch.tensor([0.25, 1.25, 0.75]))
     torch.testing.assert_close(means[0], torch.tensor([0.5, -1.0, 0.0]))
+    # PyTorch has no such function: the arguments have the defaults of the class.
+    functional.lion(params, grads, means, lr=0.5)
+    torch.testing.assert_close(params[0], torch.tensor([-0.25, 1.75, 0.75]))
 
 
 def test_lists_that_the_options_do_not_need():

@@ -41,7 +41,11 @@ def arguments_of(spec: Spec) -> inspect.Signature:
         if key in spec.positional or key in spec.ignored or key in spec.only_initial or key in spec.added:
             continue
         parts = [part for part, (entry, _) in spec.parts.items() if entry == key]
-        parameters += [inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY) for each in parts or [key]]
+        for index, each in enumerate(parts or [key]):
+            # Only functions that PyTorch has, too, have no defaults.
+            value = spec.defaults[key][index] if parts else spec.defaults[key]
+            default = inspect.Parameter.empty if spec.positional else value
+            parameters.append(inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, default=default))
     return inspect.Signature(parameters)
 
 
