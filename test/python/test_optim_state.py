@@ -380,3 +380,26 @@ def test_distributed_checkpoint(name, device, tmp_path):
         each(torch.ones(2, 4, device=device)).sum().backward()
         stepped.step()
     support.assert_same_params(list(model.parameters()), list(fresh.parameters()), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+@pytest.mark.parametrize("name, key", [("NovoGrad", "exp_avg_sq"), ("SGDScheduleFree", "weight_sum"), ("NAdam", "mu_product")])
+def test_single_values_keep_their_precision(name, key, dtype):
+    """PyTorch rounds all loaded state but the step counter to the type of the parameters."""
+    params, others = (support.parameters(dtype=dtype) for _ in range(2))
+    first, second = (support.heddle_class(name)(each, lr=0.01) for each in (params, others))
+    for step in range(3):
+        support.set_gradients(params, others, step)
+        first.step()
+    with torch.no_grad():
+        for param, other in zip(params, others):
+            other.copy_(param)
+    second.load_state_dict(copy.deepcopy(first.state_dict()))
+    for param, other in zip(params, others):
+        assert second.state[other][key].dtype == torch.float32
+        assert torch.equal(first.state[param][key], second.state[other][key])
+    support.set_gradients(params, others, 3)
+    first.step()
+    second.step()
+    assert all(map(torch.equal, params, others))
+    assert all(torch.equal(first.state[a][key], second.state[b][key]) for a, b in zip(params, others))

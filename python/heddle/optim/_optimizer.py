@@ -18,7 +18,7 @@ import numpy
 from .. import _fast
 from .._values import listed, number, real, short
 from ..errors import BadInput
-from . import _average, _capture, _norm, _programs
+from . import _average, _capture, _loading, _norm, _programs
 from ._arguments import bind
 from ._hyperparameters import number_of, read
 from ._members import Member
@@ -190,6 +190,12 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                 group.setdefault(name, value)
         if captured and before is not None:
             self._load_in_place(before)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Loads state, as `torch.optim.Optimizer.load_state_dict` does; single values keep their precision."""
+        super().load_state_dict(state_dict)
+        if not self._optimizer_load_state_dict_pre_hooks:  # a hook may have loaded something else
+            _loading.restore_values(self, state_dict)
 
     def _load_in_place(self, before: Mapping[Any, Any]) -> None:
         """Copies loaded state into the tensors that captured steps use."""

@@ -1,0 +1,58 @@
+"""Loaded state that is one value for each parameter.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+from ._torch import is_distributed, torch
+from ._tracking import peek
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from ._optimizer import Optimizer
+
+
+def restore_values(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
+    """Undoes that PyTorch has rounded values such as a sum of weights to the type of their parameter, of maybe 16 bits.
+
+    What a hook has changed is kept.
+    """
+    places = [place for group in loaded["param_groups"] for place in group["params"]]
+    params = [param for group in optimizer.param_groups for param in group["params"]]
+    states = [loaded["state"].get(place) for place in places]
+    states = [state if isinstance(state, dict) else {} for state in states]
+    # A parameter without dimensions does not tell which state is as large as it is.
+    keys = {
+        key
+        for param, state in zip(params, states) if param.ndim
+        for key, value in state.items() if isinstance(value, torch.Tensor) and value.ndim == 0
+    }
+    with torch.no_grad():
+        for param, state in zip(params, states):
+            for key in keys & state.keys():
+                value = state[key]
+                found = peek(optimizer.state.get(param, {}), key)
+                if not _is_rounded(param, value, found):
+                    continue
+                if found.dtype == value.dtype:  # a captured step uses the tensor
+                    found.copy_(value)
+                else:
+                    optimizer.state[param][key] = value.detach().to(device=found.device, copy=True)
+
+
+def _is_rounded(param: Any, value: Any, found: Any) -> bool:
+    tensors = all(isinstance(each, torch.Tensor) and not is_distributed(each) for each in (value, found))
+    return (
+        tensors
+        and value.ndim == 0
+        and value.is_floating_point()
+        and param.is_floating_point()
+        and value.dtype != param.dtype
+        and found.shape == value.shape
+        and torch.equal(found.to(param.dtype).cpu(), value.to(param.dtype).cpu())
+    )
