@@ -1,5 +1,4 @@
 //===- ArgumentTypes.cpp - the types of a program's arguments -------------===//
-//--------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,17 +20,27 @@ static Value argumentOf(FunctionOpInterface function, size_t k) {
                                                      : body.getArgument(k);
 }
 
+std::string describeArgument(FunctionOpInterface function, unsigned k) {
+  Value argument = argumentOf(function, k);
+  StringRef name = argument ? nameOf(argument) : StringRef();
+  return "argument " +
+         (name.empty() ? "#" + std::to_string(k) : "'" + name.str() + "'");
+}
+
+InFlightDiagnostic emitArgumentError(FunctionOpInterface function, unsigned k) {
+  Value argument = argumentOf(function, k);
+  bool isPlaced =
+      argument && argument.getLoc()->findInstanceOf<FileLineColLoc>();
+  return mlir::emitError(isPlaced ? argument.getLoc() : function.getLoc())
+         << describeArgument(function, k);
+}
+
 LogicalResult verifyArgumentTypes(FunctionOpInterface function) {
   for (auto [k, type] : llvm::enumerate(function.getArgumentTypes())) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!isList(type) && !(tensor && tensor.getRank() == 0 &&
                            isElementType(tensor.getElementType()))) {
-      Value argument = argumentOf(function, k);
-      Location place = argument ? argument.getLoc() : function.getLoc();
-      StringRef name = argument ? nameOf(argument) : StringRef();
-      return mlir::emitError(place, "argument ")
-             << (name.empty() ? "#" + std::to_string(k)
-                              : "'" + name.str() + "'")
+      return emitArgumentError(function, k)
              << ": expected a list, such as !foreach.list<tensor<?xf32>>, or a "
                 "device scalar, such as tensor<f32>, found "
              << type;

@@ -16,6 +16,14 @@
 
 namespace heddle::foreach {
 
+/// An error about argument `k` of `function`, at its place in the text. The
+/// message begins with the name of the argument.
+mlir::InFlightDiagnostic emitArgumentError(mlir::FunctionOpInterface function,
+                                           unsigned k);
+
+/// "argument 'x'", or "argument #0" if the argument has no name.
+std::string describeArgument(mlir::FunctionOpInterface function, unsigned k);
+
 /// Checks that the arguments of a function are lists and device scalars.
 mlir::LogicalResult verifyArgumentTypes(mlir::FunctionOpInterface function);
 

@@ -277,6 +277,24 @@ LogicalResult verifyBound(Operation *op, unsigned number, Type storage,
          << "; 'as' converts between floating-point types, to f32 or f64";
 }
 
+/// An error about operand `k`, at its place in the text.
+static InFlightDiagnostic emitOperandError(Operation *op, Block &body,
+                                           size_t k) {
+  BlockArgument bound = body.getArgument(k);
+  bool isPlaced = bound.getLoc()->findInstanceOf<FileLineColLoc>() != nullptr;
+  StringRef name = nameOf(bound);
+  return mlir::emitError(isPlaced ? bound.getLoc() : op->getLoc())
+         << "'" << op->getName() << "' op operand "
+         << (name.empty() ? "#" + std::to_string(k) : "'" + name.str() + "'");
+}
+
+/// The indices that an operand of rank `rank` may have.
+static StringRef indicesOfRank(int64_t rank) {
+  return rank == 2   ? "[i, j] or none"
+         : rank == 1 ? "[i], [j], [iteration], [next], [first] or none"
+                     : "none";
+}
+
 LogicalResult verifyBindings(Operation *op, ValueRange operands,
                              ArrayRef<int32_t> indices, Block &body) {
   if (indices.size() != operands.size())
@@ -295,11 +313,11 @@ LogicalResult verifyBindings(Operation *op, ValueRange operands,
     int64_t named =
         isEntryIndex(index) ? 1 : llvm::popcount(static_cast<uint32_t>(index));
     if (index < 0 || (index > kIJ && !isEntryIndex(index)) || named != rank)
-      return op->emitOpError("operand #")
-             << k << " has rank " << rank << " and " << counted(named, "index");
+      return emitOperandError(op, body, k)
+             << " has rank " << rank << " and " << counted(named, "index")
+             << "; expected " << indicesOfRank(rank);
     if (indices[k] == kJ && !rows)
-      return op->emitOpError("operand #")
-             << k
+      return emitOperandError(op, body, k)
              << " is indexed by j, but no operand by i; a vector without a "
                 "matrix is indexed by i";
     if (dependsOnIteration(index) && failed(verifyInLoop(op)))

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Foreach.h"
+#include "dialect/ArgumentTypes.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "dialect/ReduceKinds.h"
@@ -146,16 +147,17 @@ static LogicalResult verifyDonations(FunctionOpInterface function,
       continue;
     auto [found, isNew] = arguments.try_emplace(result, k);
     if (!isNew)
-      return function->emitOpError("arguments #")
-             << found->second << " and #" << k
-             << " are both donated to result #" << result;
+      return emitArgumentError(function, k)
+             << " is donated to result #" << result << ", and so is "
+             << describeArgument(function, found->second)
+             << "; expected another result, or no 'foreach.donate'";
   }
   return success();
 }
 
 /// Checks that double precision, in which scalars and initial values are given,
 /// can hold the value of an argument's attribute.
-static LogicalResult verifyDouble(Operation *op, unsigned index,
+static LogicalResult verifyDouble(FunctionOpInterface function, unsigned index,
                                   NamedAttribute named) {
   auto integer = dyn_cast<IntegerAttr>(named.getValue());
   if (!integer)
@@ -163,10 +165,9 @@ static LogicalResult verifyDouble(Operation *op, unsigned index,
   APInt size = integer.getValue().abs();
   if (size.getActiveBits() <= 53 + size.countr_zero())
     return success();
-  return op->emitOpError("argument #")
-         << index << " has " << named.getName().getValue() << " = "
-         << named.getValue() << "; expected an integer that double precision "
-         << "can hold";
+  return emitArgumentError(function, index)
+         << " has " << named.getName().getValue() << " = " << named.getValue()
+         << "; expected an integer that double precision can hold";
 }
 
 LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op, unsigned,
@@ -183,15 +184,16 @@ LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     if (!result || !result.getType().isSignlessInteger(64) ||
         result.getInt() < 0 ||
         result.getInt() >= static_cast<int64_t>(function.getNumResults()))
-      return op->emitOpError("argument #")
-             << index << " is donated to " << named.getValue()
+      return emitArgumentError(function, index)
+             << " is donated to " << named.getValue()
              << "; expected the number of a result, below "
              << function.getNumResults();
     Type replaced = function.getResultTypes()[result.getInt()];
     if (replaced != type)
-      return op->emitOpError("argument #")
-             << index << " of type " << type << " is donated to result #"
-             << result.getInt() << " of type " << replaced;
+      return emitArgumentError(function, index)
+             << " of type " << type << " is donated to result #"
+             << result.getInt() << " of type " << replaced
+             << "; expected a result of the same type";
     return verifyDonations(function, index);
   }
   if (named.getName() == kDefaultAttr) {
@@ -199,24 +201,21 @@ LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || tensor.getRank() != 0 || !value ||
         value.getType() != storageType(type))
-      return op->emitOpError("argument #")
-             << index << " of type " << type << " has default "
-             << named.getValue()
-             << "; expected a device scalar and a number of "
-             << "its element type";
-    return verifyDouble(op, index, named);
+      return emitArgumentError(function, index)
+             << " of type " << type << " has default " << named.getValue()
+             << "; expected a device scalar and a number of its element type";
+    return verifyDouble(function, index, named);
   }
   if (named.getName() == kInitialAttr) {
     auto value = dyn_cast<TypedAttr>(named.getValue());
     if (!isList(type) || !value || value.getType() != storageType(type))
-      return op->emitOpError("argument #")
-             << index << " of type " << type << " has initial value "
-             << named.getValue() << "; expected a list and a number of its "
-             << "element type";
-    return verifyDouble(op, index, named);
+      return emitArgumentError(function, index)
+             << " of type " << type << " has initial value " << named.getValue()
+             << "; expected a list and a number of its element type";
+    return verifyDouble(function, index, named);
   }
-  return op->emitOpError("argument #")
-         << index << " has unknown attribute '" << named.getName().getValue()
+  return emitArgumentError(function, index)
+         << " has unknown attribute '" << named.getName().getValue()
          << "'; expected '" << kDonateAttr << "', '" << kDefaultAttr << "' or '"
          << kInitialAttr << "'";
 }
@@ -416,12 +415,15 @@ LogicalResult ReduceOp::verifyRegions() {
   Type element = yielded.front().getType();
   if (!isReducible(getKind(), element))
     return emitOpError("cannot combine values of ")
-           << element << " by " << stringifyReduceKind(getKind());
+           << element << " by " << stringifyReduceKind(getKind())
+           << "; expected " << reducibleTypes(getKind());
   int64_t rank = getDomainRank();
   if (getAxis() == Axis::j && rank < 2)
-    return emitOpError("reduces along j but its domain has rank ") << rank;
+    return emitOpError("reduces along j but its domain has rank ")
+           << rank << "; expected " << (rank ? "i, member or list" : "list");
   if (getAxis() == Axis::i && rank < 1)
-    return emitOpError("reduces along i but its domain has rank ") << rank;
+    return emitOpError("reduces along i but its domain has rank ")
+           << rank << "; expected list";
   bool positions = hasPosition(getKind());
   if (positions && getAxis() == Axis::list && rank != 0)
     return emitOpError(

@@ -185,7 +185,8 @@ LogicalResult fused::ReduceOp::verify() {
                          : "one result of its operand's type");
   if (!foreach::isReducible(getKind(), getValue().getType()))
     return emitOpError("cannot combine values of ")
-           << getValue().getType() << " by " << stringifyReduceKind(getKind());
+           << getValue().getType() << " by " << stringifyReduceKind(getKind())
+           << "; expected " << foreach::reducibleTypes(getKind());
   if (!getShift() && !getSharing() && !getInactive())
     return success();
   if (getKind() != ReduceKind::logsumexp)

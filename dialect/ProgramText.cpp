@@ -17,6 +17,7 @@
 #include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/AsmState.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/DenseMap.h"
@@ -57,7 +58,8 @@ static void keepNames(const AsmParserState &state) {
 
 OwningOpRef<ModuleOp> parseProgram(llvm::SourceMgr &manager,
                                    MLIRContext *context) {
-  ParserConfig config(context);
+  // The verifier runs when values have names, which its messages use.
+  ParserConfig config(context, /*verifyAfterParse=*/false);
   const llvm::MemoryBuffer *buffer =
       manager.getMemoryBuffer(manager.getMainFileID());
   StringRef source = buffer->getBufferIdentifier();
@@ -86,7 +88,7 @@ OwningOpRef<ModuleOp> parseProgram(llvm::SourceMgr &manager,
     if (auto module = dyn_cast<ModuleOp>(top.front())) {
       module->remove();
       OwningOpRef<ModuleOp> owned(module);
-      if (failed(expandShorthands(*owned)))
+      if (failed(verify(module)) || failed(expandShorthands(*owned)))
         return {};
       return owned;
     }
@@ -94,7 +96,7 @@ OwningOpRef<ModuleOp> parseProgram(llvm::SourceMgr &manager,
       ModuleOp::create(FileLineColLoc::get(context, source, 0, 0));
   module->getBody()->getOperations().splice(module->getBody()->end(),
                                             top.getOperations());
-  if (failed(module->verifyInvariants()) || failed(expandShorthands(*module)))
+  if (failed(verify(*module)) || failed(expandShorthands(*module)))
     return {};
   return module;
 }

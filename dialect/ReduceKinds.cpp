@@ -38,6 +38,18 @@ bool isReducible(ReduceKind kind, Type type) {
   llvm_unreachable("all kinds of elements are handled");
 }
 
+StringRef reducibleTypes(ReduceKind kind) {
+  switch (infoOf(kind).elements) {
+  case ReduceElements::flags:
+    return "i1";
+  case ReduceElements::floats:
+    return "f32 or f64";
+  case ReduceElements::numbers:
+    return "f32, f64, i32 or i64";
+  }
+  llvm_unreachable("all kinds of elements are handled");
+}
+
 std::string reduceKindNames(bool means) {
   std::string names;
   uint64_t last = getMaxEnumValForReduceKind();

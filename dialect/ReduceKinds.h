@@ -53,6 +53,8 @@ bool hasPosition(ReduceKind kind);
 
 /// Whether a reduction of `kind` combines values of `type`.
 bool isReducible(ReduceKind kind, mlir::Type type);
+/// The types of values that `kind` combines, for messages.
+llvm::StringRef reducibleTypes(ReduceKind kind);
 
 /// The names of all kinds, for diagnostics: `add, mul, ... or mean`. Without
 /// `means`, those that fused.reduce may have.

@@ -267,7 +267,8 @@ FailureOr<SweepOp> Outliner::emptySweep(Operation *before) {
     return before->emitError()
            << "expected at least one list among the arguments of program '"
            << program.getName()
-           << "', whose sweep can write device scalars, found none";
+           << "', because a launch over a list computes its numbers; found "
+              "none";
   OpBuilder builder(before);
   SweepBuilder parts(context, activeAround(before->getBlock()));
   unsigned segment = parts.addSegment();

@@ -71,6 +71,13 @@ static std::string withoutTerms(StringRef text) {
       {"SSA identifier", "value, such as %x"},
       {"SSA value", "value"},
       {"SSA name", "the name of a value"},
+      {"regions", "bodies"},
+      {"region", "body"},
+      {"floating-point-like", "a float such as f32"},
+      {"signless-integer-like", "an integer such as i32"},
+      {"1-bit signless integer", "i1"},
+      {"32-bit signless integer", "i32"},
+      {"64-bit signless integer", "i64"},
       {", got: ", ", found "}};
   std::string result = text.str();
   for (auto [theirs, ours] : terms)
@@ -122,6 +129,17 @@ withoutNamespaces(StringRef text, llvm::function_ref<bool(StringRef)> isName) {
   return result + text.str();
 }
 
+/// The types to which a conversion can convert; empty for other operations.
+static StringRef convertedTo(StringRef op) {
+  return llvm::StringSwitch<StringRef>(op)
+      .Cases({"arith.truncf", "arith.trunci"}, "a narrower type")
+      .Cases({"arith.extf", "arith.extsi", "arith.extui"}, "a wider type")
+      .Cases({"arith.sitofp", "arith.uitofp"}, "an integer to a float")
+      .Cases({"arith.fptosi", "arith.fptoui"}, "a float to an integer")
+      .Case("arith.bitcast", "a type of the same width")
+      .Default("");
+}
+
 std::string translateMessage(StringRef message, StringRef before,
                              StringRef after, MLIRContext *context) {
   SmallVector<StringRef> parts;
@@ -140,7 +158,14 @@ std::string translateMessage(StringRef message, StringRef before,
       withoutDialect("^(.*) with an unregistered dialect"),
       parameter("failed to parse ([A-Za-z]+_[A-Za-z]+) parameter '(.*)' which "
                 "is to be a `(.*)`"),
-      ofCustom("^custom op ('[^']*') ");
+      ofCustom("^custom op ('[^']*') "),
+      otherType("^use of value '([^']*)' expects different type than prior "
+                "uses: '(.*)' vs '(.*)'$"),
+      nameInUse("^region entry argument '([^']*)' is already in use"),
+      noFunction("^('func.call' op '.*') does not reference a valid function"),
+      ofList("^'(arith|math)\\.[a-z0-9]+' op .* but got '!foreach\\.list<"),
+      notConverted("^'([a-z.]+)' op operand type ('.*') and result type ('.*') "
+                   "are cast incompatible");
   if (message.starts_with("Available dialects: "))
     return "";
   if (matches(noDialect) || matches(unknownCustom) || matches(unregistered))
@@ -178,13 +203,34 @@ std::string translateMessage(StringRef message, StringRef before,
             "a body of foreach.map or foreach.reduce has only its own")
         .str();
   }
+  if (message == "invalid block name in region with named arguments")
+    return "expected no block name; a body has the names in the parentheses "
+           "before it";
   if (message == "invalid SSA name")
     return "expected a name of letters, digits and '_', '$', '.', '-' after "
            "'%'";
   if (message == "expected SSA operand" ||
       message == "expected valid ssa identifier")
     return "expected a value, such as %x";
+  if (matches(otherType))
+    return ("value '" + parts[1] + "' has type '" + parts[3] + "'; expected '" +
+            parts[2] + "'")
+        .str();
+  if (matches(nameInUse))
+    return ("the name '" + parts[1] +
+            "' is already in use; values of foreach.while and foreach.if need "
+            "names of their own")
+        .str();
+  if (matches(noFunction))
+    return (message + "; expected a private function of the module").str();
+  if (matches(notConverted) && !convertedTo(parts[1]).empty())
+    return ("'" + parts[1] + "' op cannot convert " + parts[2] + " to " +
+            parts[3] + "; expected " + convertedTo(parts[1]))
+        .str();
   std::string text = message.str();
+  if (matches(ofList))
+    text += "; foreach.map and foreach.reduce compute with the elements of a "
+            "list";
   if (matches(ofCustom))
     text = (parts[1] + " op " + message.drop_front(parts[0].size())).str();
   return withoutNamespaces(replaceTerms(text), [&](StringRef name) {

@@ -85,19 +85,24 @@ static void nameArguments(ModuleOp module) {
   }
 }
 
-static llvm::Error notOneFunction(size_t count) {
-  return makeError(StatusCode::BadInput,
-                   "program: expected a module with one function, found {0}{1}",
-                   count == 0 ? "none" : counted(count, "function"),
-                   count > 1 ? "; a function that bodies call is private and "
-                               "has scalars, such as f32, as operands"
-                             : "");
+/// The error that a module does not have one function; `second` is the second.
+llvm::Error Compilation::notOneFunction(size_t count, Operation *second) {
+  if (count == 0)
+    return makeError(
+        StatusCode::BadInput,
+        "program: expected a module with one function, found none");
+  second->emitError("expected a module with one function, found ")
+      << counted(count, "function")
+      << "; a function that bodies call is private and has scalars, such as "
+         "f32, as operands";
+  return failure("expected a module with one function");
 }
 
 llvm::Expected<func::FuncOp> Compilation::onlyFunction() {
   auto functions = llvm::to_vector(module->getOps<func::FuncOp>());
   if (functions.size() != 1)
-    return notOneFunction(functions.size());
+    return notOneFunction(functions.size(),
+                          functions.empty() ? nullptr : functions[1]);
   return functions.front();
 }
 
@@ -176,8 +181,11 @@ llvm::Error Compilation::lower(std::unique_ptr<PassInstrumentation> watch) {
     return isa<func::FuncOp, fused::ProgramOp>(op);
   };
   Block &body = *module->getBody();
-  if (size_t count = llvm::count_if(body, isProgram); count != 1)
-    return notOneFunction(count);
+  auto programs = llvm::make_filter_range(body, isProgram);
+  if (!llvm::hasSingleElement(programs))
+    return notOneFunction(std::distance(programs.begin(), programs.end()),
+                          programs.empty() ? nullptr
+                                           : &*std::next(programs.begin()));
   if (auto other = llvm::find_if_not(body, isProgram); other != body.end()) {
     other->emitError("expected nothing beside the function of the module, "
                      "found '")

@@ -54,9 +54,14 @@ static void nadam(Rule &rule, const NadamOptions &o) {
   m += (1 - b1) * (g - m);
   v = v * b2 + (1 - b2) * g * g;
   Term denom = (sqrt(v / (1 - pow(b2, t))) + eps).as("denom");
-  Term mean = o.cautious ? cautious(m, g) : m;
-  p -= lr * ((1 - mu) / (1 - product)).as("share_of_grad") * (g / denom);
-  p -= lr * (next / (1 - product * next)).as("share_of_mean") * (mean / denom);
+  Term ofGrad = ((1 - mu) / (1 - product)).as("share_of_grad");
+  Term ofMean = (next / (1 - product * next)).as("share_of_mean");
+  if (o.cautious) {
+    p -= lr * (cautious(ofGrad * g + ofMean * m, g) / denom);
+    return;
+  }
+  p -= lr * ofGrad * (g / denom);
+  p -= lr * ofMean * (m / denom);
 }
 
 std::vector<Entry> nadamPrograms() {

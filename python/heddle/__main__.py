@@ -13,6 +13,7 @@ import os
 import sys
 
 from . import _shapes, inspection
+from ._contents import KINDS, Filling
 from ._output import write_file
 from .errors import BadInput, Error
 
@@ -95,10 +96,17 @@ starts with the value that the program names, or at 0; weights of transport prob
 value of --set, else their default, else 1 (8 for integers). The same seed gives the same data on every machine. The
 tool `heddle run` draws other data, and compares the results with a reference interpreter (--check).
 
+--data takes arrays from a file of numpy.savez: NAME.0, NAME.1, ... are the members of list NAME; NAME is its only
+member, all members of a list of one value each, or a scalar. --fill chooses the numbers of a list, times FACTOR:
+normal, uniform (between 0 and 1), weights (a sum of 1 in each member), log_weights, spd (symmetric positive definite
+matrices), distances (squared, of points in the unit square), constant (1).
+
 The time per step is the device time of one replay; on the cpu target, the median time of the steps.
 
 examples:
   python -m heddle run adamw --steps 10 --set lr=0.01
+  python -m heddle run sinkhorn --data problems.npz
+  python -m heddle run sinkhorn --fill C=distances
   python -m heddle run sinkhorn:normalize=true --shapes problems.json:square --target cpu""",
     )
     command.add_argument("--target", choices=("cuda", "cpu"), help="default: cuda if there is a GPU, else cpu")
@@ -107,6 +115,15 @@ examples:
     command.add_argument("--seed", type=_integer(0), default=0, metavar="N", help="seed of the data (default: 0)")
     command.add_argument(
         "--set", type=_setting, action="append", default=[], metavar="NAME=VALUE", help="set a scalar; repeatable"
+    )
+    command.add_argument("--data", metavar="FILE.npz", help="take lists and scalars from a file of numpy.savez")
+    command.add_argument(
+        "--fill",
+        type=_filling,
+        action="append",
+        default=[],
+        metavar="NAME=KIND[:FACTOR]",
+        help="the numbers of a list; repeatable",
     )
     command.add_argument("--json", action="store_true", help="print JSON")
 
@@ -153,6 +170,31 @@ def _setting(text: str) -> tuple[str, float]:
         raise argparse.ArgumentTypeError(
             f"expected NAME=VALUE with a numeric VALUE that double precision can hold, found '{text}'"
         ) from None
+
+
+def _filling(text: str) -> tuple[str, Filling]:
+    name, _, choice = text.partition("=")
+    kind, colon, factor = choice.partition(":")
+    if not name or kind not in KINDS:
+        raise argparse.ArgumentTypeError(f"expected NAME=KIND with one of {', '.join(KINDS)}, found '{text}'")
+    try:
+        number = float(factor) if colon else 1.0
+        if not math.isfinite(number):
+            raise ValueError
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"expected NAME=KIND:FACTOR with a finite number as FACTOR, found '{text}'"
+        ) from None
+    return name, Filling(kind, number)
+
+
+def _fillings(fillings: list[tuple[str, Filling]]) -> dict[str, Filling]:
+    chosen: dict[str, Filling] = {}
+    for name, filling in fillings:
+        if name in chosen:
+            raise BadInput(f"option '--fill' names '{name}' twice: give it once")
+        chosen[name] = filling
+    return chosen
 
 
 def _settings(settings: list[tuple[str, float]]) -> dict[str, float]:
@@ -234,6 +276,10 @@ def _run(options: argparse.Namespace) -> int:
     from ._run import run
 
     model, shapes, origin = "built-in", _shapes.BUILT_IN, "built-in model"
+    if options.data is not None:
+        if options.shapes is not None:
+            raise BadInput("options '--data' and '--shapes': expected one of them, as the arrays have shapes")
+        model, origin = "data file", f"data file '{options.data}'"
     if options.shapes is not None:
         model, shapes = _shapes.read_shapes(options.shapes)
         origin = f"shapes file '{options.shapes}', model '{model}'"
@@ -245,6 +291,8 @@ def _run(options: argparse.Namespace) -> int:
         steps=options.steps,
         seed=options.seed,
         scalars=_settings(options.set),
+        data=options.data,
+        fill=_fillings(options.fill),
     )
     report["model"] = model
     if options.json:

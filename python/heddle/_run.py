@@ -1,4 +1,4 @@
-"""Runs steps of a program on random data, for ``python -m heddle run``.
+"""Runs steps of a program on random data or on given arrays, for ``python -m heddle run``.
 
 Everything goes through the C interface, so a run needs no library but NumPy, also on a GPU.
 
@@ -14,8 +14,9 @@ import statistics
 import time
 
 from . import dtypes
+from ._contents import Data, read_data
 from ._shapes import argument_shapes
-from ._values import counted
+from ._values import counted, listed
 from .errors import BadInput, Error
 from .executable import BufferInfo, Executable, compile
 from .graph import Graph, Memory
@@ -27,13 +28,17 @@ if TYPE_CHECKING:
 
     import numpy
 
+    from ._contents import Array, Filling
     from ._shapes import Shape
 
 _ALIGNMENT = 256  # of a member, in bytes
 
 
 class _List:
-    """A list in memory of the target, and its contents at the start: values about 0, equal weights, or one value."""
+    """A list in memory of the target, and its contents at the start.
+
+    These are given arrays, numbers of a kind, values about 0, equal weights, or one value.
+    """
 
     def __init__(self, executable: Executable, info: BufferInfo, shapes: list[Shape], origin: str) -> None:
         self.info, self.shapes = info, shapes
@@ -56,6 +61,14 @@ class _List:
         self.deviation: float | None = None
         self.value = 0.0
         self.has_weights = False  # with a sum of `value` over each member
+        self.given: list[Array] | None = None
+        self.filling: Filling | None = None
+
+    @property
+    def is_new_in_each_step(self) -> bool:
+        """Whether the list is an input of random numbers, such as a gradient."""
+        israndom = self.deviation is not None if self.filling is None else self.filling.is_random
+        return israndom and self.given is None and not self.info.donated
 
     def bind(self, graph: Graph) -> None:
         binding = graph.list_binding(self.info.name, self.shapes)
@@ -65,8 +78,12 @@ class _List:
         import numpy
 
         kind = dtypes.numpy_dtype(self.info.dtype)
-        for shape, offset in zip(self.shapes, self.offsets):
-            if self.deviation is None:
+        for member, (shape, offset) in enumerate(zip(self.shapes, self.offsets)):
+            if self.given is not None:
+                values = self.given[member]
+            elif self.filling is not None:
+                values = self.filling.draw(generator, shape).astype(kind)
+            elif self.deviation is None:
                 share = max(1, math.prod(shape)) if self.has_weights else 1
                 values = numpy.full(shape, self.value / share, kind)
             else:
@@ -103,6 +120,32 @@ def _choose_contents(executable: Executable, lists: dict[str, _List]) -> None:
         elif initial or not seen:
             entry.deviation = 0.02
         seen = seen or (info.donated and info.rank > 0)
+
+
+def _choose_given(
+    executable: Executable, lists: dict[str, _List], data: Data | None, file: str | None, fill: dict[str, Filling]
+) -> None:
+    """Gives lists the arrays of a data file, and the numbers that were chosen for them."""
+    for name, filling in fill.items():
+        if name not in lists:
+            raise BadInput(
+                f"option '--fill': the program has no list argument '{name}'\nList arguments: {listed(lists)}."
+            )
+        if data is not None and name in data.lists:
+            raise BadInput(f"list '{name}' is in the data file '{file}' and in '--fill': give it once")
+        filling.check(lists[name].info, lists[name].shapes)
+        lists[name].filling = filling
+    if data is None:
+        return
+    initial = executable.initial_values()
+    for name, entry in lists.items():
+        if name in data.lists:
+            entry.given = data.lists[name]
+        elif entry.filling is None and name not in initial:
+            raise BadInput(
+                f"data file '{file}': expected arrays for list '{name}', which has no initial value, found none: add "
+                f"'{name}.0' and so on, or choose numbers with --fill {name}=normal"
+            )
 
 
 def _set_scalars(executable: Executable, graph: Graph, given: dict[str, float]) -> None:
@@ -149,8 +192,14 @@ def run(
     steps: int,
     seed: int,
     scalars: dict[str, float],
+    data: str | None = None,
+    fill: dict[str, Filling] | None = None,
 ) -> dict[str, Any]:
     """Runs steps of a program, and reports times and the checksum of each result. Messages name `origin`.
+
+    Args:
+        data: a file of `numpy.savez` with arrays for arguments; their shapes replace `shapes`.
+        fill: the contents of lists, by name.
 
     Returns:
         A dictionary: target, arch, members, parameters (elements of the given shapes), steps, seed, launches and sweeps
@@ -166,10 +215,19 @@ def run(
     executable = compile(program, target=target)
     compile_seconds = time.perf_counter() - begin
     graph = executable.graph()
+    given = None if data is None else read_data(data, executable)
+    if given is not None:
+        twice = next((name for name in given.scalars if name in scalars), None)
+        if twice is not None:
+            raise BadInput(f"scalar '{twice}' is set by '--set' and by the data file '{data}': give it once")
+        scalars, shapes = {**scalars, **given.scalars}, given.shapes
     _set_scalars(executable, graph, scalars)
     by_name = argument_shapes(executable.plan, shapes)
+    if given is not None:
+        by_name.update({name: [member.shape for member in members] for name, members in given.lists.items()})
     lists = {name: _List(executable, executable.arguments[name], members, origin) for name, members in by_name.items()}
     _choose_contents(executable, lists)
+    _choose_given(executable, lists, given, data, fill or {})
     for number, entry in enumerate(lists.values()):
         entry.fill(numpy.random.default_rng([seed, 0, number]))
         entry.bind(graph)
@@ -184,7 +242,7 @@ def run(
     times = []
     for step in range(steps):
         for number, entry in enumerate(lists.values()):
-            if step > 0 and entry.deviation is not None and not entry.info.donated:  # an input, such as a gradient
+            if step > 0 and entry.is_new_in_each_step:
                 entry.fill(numpy.random.default_rng([seed, step, number]))
         begin = time.perf_counter()
         graph.replay()

@@ -25,8 +25,10 @@
 
 #include <nvrtc.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <tuple>
 
 using namespace llvm;
 
@@ -425,17 +427,31 @@ static void dumpImage(const KernelSource &source, StringRef arch,
   dump(folder, name + "." + arch.str() + ".log", compiled.log);
 }
 
+/// The largest number of resident blocks that the kernels of a source ask for.
+static int64_t mostBlocks(StringRef text) {
+  int64_t most = 0;
+  for (auto [head, rest] = text.split("HEDDLE_BLOCKS("); !rest.empty();
+       std::tie(head, rest) = rest.split("HEDDLE_BLOCKS(")) {
+    int64_t blocks = 0;
+    if (StringRef number = rest; !number.consumeInteger(10, blocks))
+      most = std::max(most, blocks);
+  }
+  return most;
+}
+
 /// Compiles a source whose kernels have launch bounds with a minimum of
 /// resident blocks (HEDDLE_BLOCKS of codegen/device/tables.cuh). If a kernel
-/// spills registers, compiles the source again for fewer blocks.
+/// spills registers, compiles the source again for fewer blocks. Three blocks
+/// are slower than four that spill a few registers, most of them in rare code.
 static Expected<CompiledImage> compileWithoutSpills(const Nvrtc &nvrtc,
                                                     KernelSource source,
                                                     StringRef arch,
                                                     ImageKind kind) {
-  constexpr int maxTries = 3;
+  constexpr int maxTries = 3, enoughBlocks = 4, fewBytes = 32;
   if (kind != ImageKind::Cubin ||
       !StringRef(source.text).contains("HEDDLE_BLOCKS("))
     return nvrtc.compile(source, arch, kind);
+  const int64_t most = mostBlocks(source.text);
   std::vector<std::string> options = source.options;
   options.push_back(kReportOption.str());
   for (int fewer = 0;; ++fewer) {
@@ -446,8 +462,9 @@ static Expected<CompiledImage> compileWithoutSpills(const Nvrtc &nvrtc,
     Expected<CompiledImage> compiled = nvrtc.compile(source, arch, kind);
     if (!compiled)
       return compiled.takeError();
-    bool spills = reportsSpills(compiled->log);
-    if (spills && fewer + 1 < maxTries)
+    int64_t spilled = spilledBytes(compiled->log);
+    bool isEnough = spilled <= fewBytes && most - fewer == enoughBlocks;
+    if (spilled > 0 && !isEnough && fewer + 1 < maxTries)
       continue;
     compiled->log = withoutReport(compiled->log);
     return compiled;

@@ -9,6 +9,8 @@
 
 #include "llvm/ADT/SmallVector.h"
 
+#include <algorithm>
+
 using namespace llvm;
 
 namespace heddle::runtime {
@@ -19,13 +21,17 @@ static bool isSpillLine(StringRef line) {
   return line.contains("bytes spill stores");
 }
 
-bool reportsSpills(StringRef log) {
+int64_t spilledBytes(StringRef log) {
+  int64_t most = 0;
   SmallVector<StringRef> lines;
   log.split(lines, '\n');
-  for (StringRef line : lines)
-    if (isSpillLine(line) && !line.contains(" 0 bytes spill stores"))
-      return true;
-  return false;
+  for (StringRef line : lines) {
+    auto [before, after] = line.split(" bytes spill stores");
+    int64_t bytes = 0;
+    if (isSpillLine(line) && !before.rsplit(' ').second.getAsInteger(10, bytes))
+      most = std::max(most, bytes);
+  }
+  return most;
 }
 
 std::string withoutReport(StringRef log) {

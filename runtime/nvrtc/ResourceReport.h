@@ -14,6 +14,7 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <cstdint>
 #include <string>
 
 namespace heddle::runtime {
@@ -21,8 +22,9 @@ namespace heddle::runtime {
 /// The NVRTC option that makes ptxas report registers and spills.
 inline constexpr llvm::StringLiteral kReportOption = "--ptxas-options=-v";
 
-/// Whether a log with the report of ptxas has a kernel that spills registers.
-bool reportsSpills(llvm::StringRef log);
+/// The most bytes of registers that a kernel spills, in a log with the report
+/// of ptxas.
+int64_t spilledBytes(llvm::StringRef log);
 
 /// The log without the lines of the report.
 std::string withoutReport(llvm::StringRef log);

@@ -25,13 +25,13 @@ func.func @unsigned(%x: !list {foreach.donate = 0 : ui64}) -> !list { return %x 
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-// expected-error@+1 {{argument #1 of type 'tensor<f32>' is donated to result #0 of type '!foreach.list<tensor<?xf32>>'}}
+// expected-error@+1 {{argument #1 of type 'tensor<f32>' is donated to result #0 of type '!foreach.list<tensor<?xf32>>'; expected a result of the same type}}
 func.func @other_type(%x: !list, %s: tensor<f32> {foreach.donate = 0 : i64}) -> !list { return %x : !list }
 
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-// expected-error@+1 {{arguments #0 and #1 are both donated to result #0}}
+// expected-error@+1 {{argument #1 is donated to result #0, and so is argument #0; expected another result, or no 'foreach.donate'}}
 func.func @twice(%x: !list {foreach.donate = 0 : i64}, %y: !list {foreach.donate = 0 : i64}) -> !list {
   return %x : !list
 }

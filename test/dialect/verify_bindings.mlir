@@ -32,7 +32,7 @@ func.func @index_twice(%x: !list) -> !list {
 // Without rows the columns have no matrix.
 !list = !foreach.list<tensor<?xf32>>
 func.func @columns_alone(%x: !list) -> !foreach.list<tensor<f32>> {
-  // expected-error@+1 {{'foreach.reduce' op operand #0 is indexed by j, but no operand by i; a vector without a matrix is indexed by i}}
+  // expected-error@+1 {{'foreach.reduce' op operand 'a' is indexed by j, but no operand by i; a vector without a matrix is indexed by i}}
   %r = foreach.reduce add along member (%a = %x[j] : !list) -> !foreach.list<tensor<f32>> { foreach.yield %a : f32 }
   return %r : !foreach.list<tensor<f32>>
 }
@@ -87,7 +87,7 @@ func.func @number_of_arguments(%x: tensor<f32>) {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @rank_of_vector(%x: !list) -> !list {
-  // expected-error@+1 {{'foreach.map' op operand #0 has rank 1 and 2 indices}}
+  // expected-error@+1 {{'foreach.map' op operand 'a' has rank 1 and 2 indices}}
   %r = foreach.map (%a = %x[i, j] : !list) -> !list { foreach.yield %a : f32 }
   return %r : !list
 }
@@ -96,7 +96,7 @@ func.func @rank_of_vector(%x: !list) -> !list {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @rank_of_scalar(%x: !list, %s: tensor<f32>) -> !list {
-  // expected-error@+1 {{'foreach.map' op operand #1 has rank 0 and 1 index}}
+  // expected-error@+1 {{'foreach.map' op operand 'b' has rank 0 and 1 index}}
   %r = foreach.map (%a = %x : !list, %b = %s[i] : tensor<f32>) -> !list { foreach.yield %a : f32 }
   return %r : !list
 }
@@ -104,7 +104,7 @@ func.func @rank_of_scalar(%x: !list, %s: tensor<f32>) -> !list {
 // -----
 
 func.func @index_out_of_range(%x: tensor<f32>) {
-  // expected-error@+1 {{'foreach.map' op operand #0 has rank 0 and 1 index}}
+  // expected-error@+2 {{'foreach.map' op operand #0 has rank 0 and 1 index}}
   %r = "foreach.map"(%x) <{indices = array<i32: 4>}> ({
   ^bb0(%a: f32):
     foreach.yield %a : f32

@@ -24,7 +24,7 @@ func.func @next_outside(%s: !list) -> !foreach.list<tensor<f32>> {
 
 !mats = !foreach.list<tensor<?x?xf32>>
 func.func @first_of_matrix(%s: !mats) -> !foreach.list<tensor<f32>> {
-  // expected-error@+1 {{'foreach.map' op operand #0 has rank 2 and 1 index}}
+  // expected-error@+1 {{'foreach.map' op operand 'e' has rank 2 and 1 index}}
   %e = foreach.map (%e = %s[first] : !mats) -> !foreach.list<tensor<f32>> {
     foreach.yield %e : f32
   }
@@ -59,7 +59,7 @@ func.func @index_with_others(%s: !list) -> !list {
 !mats = !foreach.list<tensor<?x?xf32>>
 func.func @matrix(%s: !mats, %n: tensor<i32>, %f: tensor<i1>) {
   %t = foreach.while () upto %n -> tensor<i32> {
-    // expected-error@+1 {{'foreach.map' op operand #0 has rank 2 and 1 index}}
+    // expected-error@+1 {{'foreach.map' op operand 'e' has rank 2 and 1 index}}
     %e = foreach.map (%e = %s[iteration] : !mats) -> !foreach.list<tensor<f32>> {
       foreach.yield %e : f32
     }

@@ -305,7 +305,7 @@ fused.program @results(%x: !list) -> !list {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @bindings(%x: !list) -> !list {
-  // expected-error@+1 {{'fused.sweep' op operand #0 has rank 1 and 2 indices}}
+  // expected-error@+1 {{'fused.sweep' op operand 'a' has rank 1 and 2 indices}}
   %r = fused.sweep (%a = %x[i, j] : !list) -> !list { fused.yield %a : f32 }
   fused.yield %r : !list
 }

@@ -4,7 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * libheddle_faulty_driver.so hands all calls to libcuda.so.1, or to the library
- * that HEDDLE_FAULTY_DRIVER_OF names. A test finds these functions with dlsym().
+ * that HEDDLE_FAULTY_DRIVER_OF names. A test finds these functions with
+ * dlsym().
  */
 /*===----------------------------------------------------------------------===*/
 

@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Compiled programs on a GPU, as in test/unit/boundary. Only requests of
-// libheddle.so are refused, none of the driver or of NVRTC. Driver calls fail in
-// libheddle_faulty_driver.so. After each refusal, the program must have the bits
-// of the first run.
+// libheddle.so are refused, none of the driver or of NVRTC. Driver calls fail
+// in libheddle_faulty_driver.so. After each refusal, the program must have the
+// bits of the first run.
 //
 //===----------------------------------------------------------------------===//
 

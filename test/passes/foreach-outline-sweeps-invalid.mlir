@@ -3,7 +3,7 @@
 
 !num = tensor<f64>
 
-// expected-error@+6 {{expected at least one list among the arguments of program 'scalars', whose sweep can write device scalars, found none}}
+// expected-error@+6 {{expected at least one list among the arguments of program 'scalars', because a launch over a list computes its numbers; found none}}
 func.func @scalars(%a: !num) -> !num {
   %b = foreach.map (%a = %a : !num) -> !num {
     %b = arith.addf %a, %a : f64

@@ -297,8 +297,7 @@ SPECS: dict[str, Spec] = {
         Spec(
             "RAdam",
             dict(lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, foreach=None,
-                 maximize=False, capturable=False, differentiable=False,
-                 cautious=False),
+                 maximize=False, capturable=False, differentiable=False, cautious=False),
             standard("radam", {"decoupled_weight_decay": "decoupled"}),
             keyword_only="foreach",
             options=("maximize", "decoupled_weight_decay", "cautious"),

@@ -239,7 +239,7 @@ Outcome compileFor(const Nvrtc &nvrtc, KernelSource source,
       return outcome;
     }
     log = compiled->log;
-    if (!reportsSpills(log))
+    if (spilledBytes(log) == 0)
       break;
   }
   std::string &problems = outcome.problems;

@@ -79,6 +79,7 @@ const std::vector<NamedProgram> &standardPrograms() {
           "radam:weight_decay=0.1,decoupled=true,groups=true",
           "rprop:dtype=f32/f16",
           "clip_by_global_norm+nadam",
+          "nadam:cautious=true",
           "adagrad",
           "adagrad:lr_decay=0.1,weight_decay=0.1,groups=true,dtype=f32/bf16",
           "rmsprop:dtype=f32/f64",

@@ -111,6 +111,7 @@ TEST(Library, EveryValueHasAName) {
         "adamax:weight_decay=1",
         "asgd:groups=true",
         "nadam:weight_decay=1",
+        "nadam:cautious=true",
         "radam:decoupled=true,weight_decay=1",
         "rprop",
         "adagrad:lr_decay=1,weight_decay=1",

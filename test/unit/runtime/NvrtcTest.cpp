@@ -9,6 +9,7 @@
 
 #include "runtime/builtin/DeviceSource.h"
 #include "runtime/nvrtc/Nvrtc.h"
+#include "runtime/nvrtc/ResourceReport.h"
 #include "runtime/support/Statistics.h"
 
 #include "llvm/Support/MemoryBuffer.h"
@@ -168,6 +169,20 @@ TEST_F(NvrtcTest, BuiltinKernelsCompileWithoutWarnings) {
       EXPECT_EQ(cantFail(compileSource(own, arch, ImageKind::Cubin)).log, "")
           << file.str() << " for " << arch;
     }
+}
+
+TEST(ResourceReport, HasTheLargestSpill) {
+  StringRef log =
+      "kernel.cu(3): warning: unused\n"
+      "ptxas info    : Function properties for first\n"
+      "    8 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads\n"
+      "ptxas info    : Used 48 registers, used 1 barriers\n"
+      "ptxas         .     24 bytes stack frame, 24 bytes spill stores, 52 "
+      "bytes spill loads\n"
+      "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n";
+  EXPECT_EQ(spilledBytes(log), 24);
+  EXPECT_EQ(spilledBytes(""), 0);
+  EXPECT_EQ(withoutReport(log), "kernel.cu(3): warning: unused\n");
 }
 
 TEST(NvrtcSearch, FollowsTheEnvironment) {
