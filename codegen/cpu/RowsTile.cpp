@@ -37,6 +37,7 @@ private:
     Lanes lanes;  // one for each thread
     Value *total; // the column states of the tile
     Lanes groups; // the column states of the groups
+    Lanes ofRow;  // the state of the parts of a row before the current one
     mlir::Value value() const {
       return fused::ReduceOp(reduction.op).getValue();
     }
@@ -52,6 +53,8 @@ private:
   void findWork();
   void findGroups();
   Value *itemsOfLane();
+  void emitElementsBetween(Walk &walk, Value *r, Value *begin, Value *end);
+  void emitParts(Walk &walk, Value *r);
   void emitRows();
   void combineGroups();
   void emitRow(Value *r);
@@ -106,6 +109,8 @@ void RowsTile::findWork() {
           states.makeLanes("column", int64_t(layout.threads) * kHeldItems);
     } else
       r.lanes = states.makeLanes(stringifyLevel(reduction.to));
+    if (reduction.to == Level::row)
+      r.ofRow = states.makeLanes("of_row", 1);
     roots.push_back(r.value());
     running.push_back(std::move(r));
   }
@@ -193,31 +198,77 @@ void RowsTile::emitElement(Walk &walk, Value *r, Value *column, Value *lane) {
     store(*result, at);
 }
 
+/// Lane t takes columns begin + t, begin + t + lanes, ....
+void RowsTile::emitElementsBetween(Walk &walk, Value *r, Value *begin,
+                                   Value *end) {
+  Value *most =
+      b.CreateAdd(b.CreateSub(end, begin), b.CreateSub(lanesOfRow, ir.i64(1)));
+  ir.loop(b.CreateLShr(most, laneBits), "round", [&](Value *round) {
+    Value *base = b.CreateAdd(begin, b.CreateMul(round, lanesOfRow));
+    Value *left = ir.smaller(b.CreateSub(end, base), lanesOfRow);
+    ir.loop(left, "lane",
+            [&](Value *t) { emitElement(walk, r, b.CreateAdd(base, t), t); });
+  });
+}
+
+/// Combines the lanes of each part of the row, then the parts in order.
+/// row_parts.cuh divides rows in the same way.
+void RowsTile::emitParts(Walk &walk, Value *r) {
+  Value *count =
+      ir.smaller(b.CreateBinaryIntrinsic(
+                     llvm::Intrinsic::umax,
+                     ir.ceilDiv(columns, runtime::kPartColumns), ir.i64(1)),
+                 ir.i64(runtime::kMostRowParts));
+  Value *isWhole = b.CreateICmpEQ(count, ir.i64(1));
+  Value *even =
+      b.CreateUDiv(b.CreateAdd(columns, b.CreateSub(count, ir.i64(1))), count);
+  Value *length =
+      b.CreateSelect(isWhole, columns,
+                     b.CreateAnd(b.CreateAdd(even, ir.i64(layout.threads - 1)),
+                                 ir.i64(-int64_t(layout.threads))));
+  Value *used = ir.smaller(columns, lanesOfRow);
+  llvm::SmallVector<Running *> overRow;
+  llvm::copy_if(
+      walk.reductions, std::back_inserter(overRow),
+      [](Running *running) { return running->reduction.to == Level::row; });
+  ir.loop(count, "part", [&](Value *part) {
+    // The last parts may have no columns.
+    Value *begin = ir.smaller(b.CreateMul(part, length), columns);
+    Value *end = ir.smaller(b.CreateAdd(begin, length), columns);
+    for (Running *running : overRow)
+      running->states.clearLanes(running->lanes, used);
+    emitElementsBetween(walk, r, begin, end);
+    for (Running *running : overRow) {
+      Reduction &states = running->states;
+      State state = states.overBlock(running->lanes, used);
+      State combined =
+          states.combine(states.loadLane(running->ofRow, ir.i64(0)), state);
+      Value *isFirst = b.CreateICmpEQ(part, ir.i64(0));
+      for (size_t k = 0; k < state.size(); ++k)
+        state[k] = b.CreateSelect(isFirst, state[k], combined[k]);
+      states.storeLane(state, running->ofRow, ir.i64(0));
+    }
+  });
+  for (Running *running : overRow)
+    setResults(running->reduction, running->states,
+               running->states.loadLane(running->ofRow, ir.i64(0)));
+}
+
 void RowsTile::emitWalk(Walk &walk, Value *r) {
   auto toRow = [](Running *running) {
     return running->reduction.to == Level::row;
   };
-  Value *used = ir.smaller(columns, lanesOfRow);
-  bool hasLanes = false;
-  for (Running *running : walk.reductions) {
-    hasLanes |= running->reduction.to != Level::column;
-    if (toRow(running))
-      running->states.clearLanes(running->lanes, used);
-  }
+  bool hasLanes = llvm::any_of(walk.reductions, [](Running *running) {
+    return running->reduction.to != Level::column;
+  });
   if (!hasLanes)
     return ir.loop(columns, "column", [&](Value *column) {
       emitElement(walk, r, column, nullptr);
     });
-  ir.loop(itemsOfLane(), "round", [&](Value *round) {
-    Value *base = b.CreateMul(round, lanesOfRow);
-    Value *left = ir.smaller(b.CreateSub(columns, base), lanesOfRow);
-    ir.loop(left, "lane",
-            [&](Value *t) { emitElement(walk, r, b.CreateAdd(base, t), t); });
-  });
-  for (Running *running : walk.reductions)
-    if (toRow(running))
-      setResults(running->reduction, running->states,
-                 running->states.overBlock(running->lanes, used));
+  if (llvm::any_of(walk.reductions, toRow))
+    emitParts(walk, r);
+  else
+    emitElementsBetween(walk, r, ir.i64(0), columns);
 }
 
 void RowsTile::emitRow(Value *r) {

@@ -239,18 +239,41 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
   std::string first = scope.fresh("first_column");
   Batch batch = declareBatch(slice.inputs, columnBatch(wordsOf(slice.inputs)));
   std::string nth = nthColumn(first, batch);
-  emitPrefetch(batch, first, nth, "column < tile.columns");
+  std::string begin = "threadIdx.x", end = "tile.columns", part;
+  llvm::DenseMap<Operation *, std::string> ofRow;
+  SmallVector<fused::ReduceOp> overRow;
+  llvm::copy_if(taken, std::back_inserter(overRow),
+                [](fused::ReduceOp op) { return op.getLevel() == Level::row; });
+  bool inParts = layout.rowParts || !overRow.empty();
+  if (inParts) {
+    part = scope.fresh("part");
+    end = scope.fresh("end_of_part");
+    begin = parts + ".begin(" + part + ") + threadIdx.x";
+    for (fused::ReduceOp op : overRow) {
+      ofRow[op] = freshFor(op, "_of_row");
+      os << stateOf(op) << ' ' << ofRow[op] << " = " << kindOf(op)
+         << "::neutral();\n";
+    }
+    os << "for (int " << part << " = " << parts << ".first; " << part << " < "
+       << parts << ".count; " << part << " += " << parts << ".step) {\n";
+    os.indent();
+    os << "const long long " << end << " = " << parts << ".end(" << part
+       << ");\n";
+    for (fused::ReduceOp op : overRow)
+      os << accumulators[op] << " = " << kindOf(op) << "::neutral();\n";
+  }
+  emitPrefetch(batch, first, nth, "column < " + end);
   if (!batch.inputs.empty())
-    os << batch.prefetch << "(threadIdx.x);\n";
+    os << batch.prefetch << "(" << begin << ");\n";
   std::string step = std::to_string(batch.size * layout.threads);
-  os << "for (long long " << first << " = threadIdx.x; " << first
-     << " < tile.columns; " << first << " += " << step << ") {\n";
+  os << "for (long long " << first << " = " << begin << "; " << first << " < "
+     << end << "; " << first << " += " << step << ") {\n";
   os.indent();
   takePrefetched(batch, first + " + " + step);
   os << batch.loop;
   os.indent();
   os << "const long long column = " << nth << ";\n"
-     << "if (column >= tile.columns)\n  break;\n";
+     << "if (column >= " << end << ")\n  break;\n";
   if (failed(declareSlice(slice)))
     return failure();
   for (fused::ReduceOp op : taken) {
@@ -275,19 +298,63 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
   }
   os.unindent() << "}\n";
   os.unindent() << "}\n";
+  if (inParts) {
+    for (fused::ReduceOp op : overRow) {
+      std::string own = accumulators[op];
+      os << own << " = heddle::over_block<" << kindOf(op) << ", "
+         << layout.threads << ">(" << own << ");\n"
+         << ofRow[op] << " = " << part << " == " << parts << ".first ? " << own
+         << " : " << kindOf(op) << "::combine(" << ofRow[op] << ", " << own
+         << ");\n";
+    }
+    os.unindent() << "}\n";
+    for (fused::ReduceOp op : overRow)
+      os << accumulators[op] << " = " << ofRow[op] << ";\n";
+  }
   if (isBraced)
     os.unindent() << "}\n";
   return success();
 }
 
+/// Combines the states of the parts of a row, if blocks divide it.
+void RowsEmitter::exchangeParts(unsigned phase) {
+  SmallVector<fused::ReduceOp> complete;
+  for (fused::ReduceOp op : reductions)
+    if (op.getLevel() == Level::row && phases.lookup(op.getResult(0)) == phase)
+      complete.push_back(op);
+  if (complete.empty())
+    return;
+  os << "if (params.table.blocks_per_tile > 1) {\n";
+  os.indent();
+  std::string place = scope.fresh("place");
+  os << "const long long " << place << " = " << parts << ".place(tile_index);\n"
+     << "if (threadIdx.x == 0) {\n";
+  os.indent();
+  auto areaOf = [&](fused::ReduceOp op) {
+    return names.scratch[layout.scratchOf(op, ScratchPer::rowPart)];
+  };
+  for (fused::ReduceOp op : complete)
+    os << areaOf(op) << "[" << place
+       << " + part_of_tile] = " << accumulators[op] << ";\n";
+  os.unindent() << "}\n";
+  os << "heddle::barrier_of_blocks(&"
+     << names.scratch[layout.scratchOf(sweep, ScratchPer::rowBarrier)]
+     << "[2 * static_cast<long long>(tile_index)], " << parts << ".count);\n";
+  for (fused::ReduceOp op : complete)
+    os << accumulators[op] << " = heddle::over_parts<" << kindOf(op) << ">("
+       << areaOf(op) << " + " << place << ", " << parts << ".count);\n";
+  os << parts << ".turn ^= 1;\n";
+  os.unindent() << "}\n";
+}
+
 LogicalResult RowsEmitter::emitPhase(unsigned phase) {
   // Row values that the reductions of the previous phase completed.
+  if (layout.rowParts)
+    exchangeParts(phase);
   for (fused::ReduceOp op : reductions) {
     if (op.getLevel() != Level::row || phases.lookup(op.getResult(0)) != phase)
       continue;
     std::string state = accumulators[op];
-    os << state << " = heddle::over_block<" << kindOf(op) << ", "
-       << layout.threads << ">(" << state << ");\n";
     declareReduced(op, state);
   }
   if (failed(declareOps([&](Operation *op) {
@@ -326,7 +393,7 @@ void RowsEmitter::storeRow() {
     os << "__syncthreads();\n";
   for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
     if (slot >= 0 && slots.operands[slot].index == kI)
-      os << "if (threadIdx.x == 0)\n  " << pointers[slot]
+      os << "if (" << isFirstThread() << ")\n  " << pointers[slot]
          << "[row] = " << storedExpression(value, slots.operands[slot].storage)
          << ";\n";
   for (fused::ReduceOp op : reductions)
@@ -342,9 +409,9 @@ LogicalResult RowsEmitter::emitColumns() {
       roots.push_back(op.getValue());
   if (roots.empty())
     return success();
-  os << "for (long long column = threadIdx.x; tile.first == 0 && column < "
-        "tile.columns; column += "
-     << layout.threads << ") {\n";
+  os << "for (long long column = threadIdx.x; tile.first == 0 && "
+     << (layout.rowParts ? "part_of_tile == 0 && " : "")
+     << "column < tile.columns; column += " << layout.threads << ") {\n";
   os.indent();
   Scope::Nested block(scope);
   Slice slice = sliceOf(roots);
@@ -390,6 +457,14 @@ LogicalResult RowsEmitter::emitWalk() {
          << "[tile.column_base + column] = " << kindOf(op) << "::neutral();\n";
   if (failed(emitColumns()))
     return failure();
+  parts = scope.fresh("parts");
+  if (layout.rowParts)
+    os << "heddle::row_parts " << parts
+       << "(tile.columns, params.table.blocks_per_tile, part_of_tile);\n";
+  else if (llvm::any_of(reductions, [](fused::ReduceOp op) {
+             return op.getLevel() == Level::row;
+           }))
+    os << "const heddle::row_parts " << parts << "(tile.columns, 1, 0);\n";
   os << "for (long long row = 0; row < tile.count; ++row) {\n";
   os.indent();
   {

@@ -32,6 +32,9 @@ private:
     return levels.countedBy(op) == fused::Level::column &&
            !levels.reducesCompleteColumns(op);
   }
+  // Rows with parts.
+  std::string parts; // a variable
+  void exchangeParts(unsigned phase);
   /// For sweeps without row values (RowsDown.cpp).
   mlir::LogicalResult emitDownWalk();
   /// Arguments and operations of some levels.

@@ -59,7 +59,7 @@ void ProgramEmitter::emitBanner() {
 
 void ProgramEmitter::emitIncludes() {
   bool reduces = false, loops = false, shares = false, iterations = false;
-  bool branchless = false, held = false;
+  bool branchless = false, held = false, parts = false;
   program.walk([&](Operation *op) {
     reduces |= isa<fused::ReduceOp, fused::PrecomputeOp>(op);
     loops |= isa<fused::LoopOp>(op);
@@ -70,6 +70,14 @@ void ProgramEmitter::emitIncludes() {
   for (fused::SweepOp sweep : sweeps)
     if (auto layout = SweepLayout::compute(sweep, buffers); succeeded(layout)) {
       shares |= layout->columns > 0 || layout->columnRange > 0;
+      parts |=
+          layout->rank == 2 && sweep
+                                   ->walk([](fused::ReduceOp op) {
+                                     return op.getLevel() == fused::Level::row
+                                                ? WalkResult::interrupt()
+                                                : WalkResult::advance();
+                                   })
+                                   .wasInterrupted();
       for (const SegmentLayout &segment : layout->segments)
         held |= segment.held > 0;
       if (sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream)
@@ -91,6 +99,8 @@ void ProgramEmitter::emitIncludes() {
   os << "#include \"math.cuh\"\n";
   if (reduces)
     os << "#include \"reduce.cuh\"\n";
+  if (parts)
+    os << "#include \"row_parts.cuh\"\n";
   if (held)
     os << "#include \"rows.cuh\"\n";
   if (shares)

@@ -368,7 +368,7 @@ void SegmentEmitter::storePartials(bool always) {
     if (perThread)
       os << part << " = heddle::over_block<" << kindOf(op) << ", "
          << layout.threads << ">(" << part << ");\n";
-    os << "if (threadIdx.x == 0)\n  " << names.scratch[area]
+    os << "if (" << isFirstThread() << ")\n  " << names.scratch[area]
        << "[tile_index] = " << part << ";\n";
   }
 }
@@ -411,6 +411,7 @@ void SegmentEmitter::endFunction(StringRef comment, StringRef type,
                        {{"const " + names.paramsType() + " &", "params"},
                         {"const " + tileType() + " &", "tile"},
                         {"int", "tile_index"},
+                        {"int", "part_of_tile"},
                         {"bool", part == "walk" ? vectorFlag().str() : ""}});
 }
 
@@ -457,6 +458,12 @@ void SegmentEmitter::emitHeldTile() {
   os.unindent() << "}\n";
 }
 
+/// The condition of one thread among those of all blocks that process the tile.
+std::string SegmentEmitter::isFirstThread() const {
+  return layout.rowParts ? "threadIdx.x == 0 && part_of_tile == 0"
+                         : "threadIdx.x == 0";
+}
+
 /// The number of tiles of the member before this one.
 std::string SegmentEmitter::firstTileOffset() const {
   return "static_cast<int>(tile.first / " +
@@ -498,6 +505,9 @@ void SegmentEmitter::emitProcessFunction() {
   }
   if (isAlone)
     os << "if (" << blockOfTile() << " > 0)\n  return;\n";
+  if (layout.rowParts)
+    os << "if (part_of_tile > 0 && part_of_tile >= "
+          "heddle::parts_of_row(tile.columns))\n  return;\n";
   if (layout.columnRange)
     os << "if (" << blockOfTile() << " > 0 && " << layout.columnRange << "LL * "
        << blockOfTile() << " >= tile.columns) // no columns are left\n"
@@ -522,8 +532,11 @@ void SegmentEmitter::emitProcessFunction() {
     os << "if (" << callOf("combine") << ")\n  " << callOf("end") << ";\n";
   else if (tilesEndMembers() && !arrivesEarly())
     os << "if (heddle::arrives_last(&params.table.tickets[tile.member], "
-          "tile.tiles))\n  "
-       << callOf("end") << ";\n";
+          "tile.tiles"
+       << (layout.rowParts
+               ? " * heddle::blocks_of_rows(params.table, tile.columns)"
+               : "")
+       << "))\n  " << callOf("end") << ";\n";
   endFunction("", "void", "process");
 }
 

@@ -154,6 +154,7 @@ protected:
   /// reduction.
   void accumulate(fused::ReduceOp op, const llvm::Twine &position);
   void storePartials(bool perThread = false);
+  std::string isFirstThread() const;
   /// Prints the wait for the previous launch, if it may still run; reads of its
   /// results follow.
   void waitForDependency();

@@ -45,7 +45,8 @@ void ProgramEmitter::emitDispatch(const SweepLayout &layout,
   functions.end("", "void", function,
                 {{"const " + names.paramsType() + " &", "params"},
                  {"const " + names.sweep + "_tile &", "tile"},
-                 {"int", "tile_index"}});
+                 {"int", "tile_index"},
+                 {"int", "part_of_tile"}});
 }
 
 /// Prints an entry. Its arguments are separate parameters: with one structure,
@@ -100,9 +101,14 @@ void ProgramEmitter::emitBlockFunction(fused::SweepOp sweep,
   if (layout.endsList && !sweep.getLaunchAttr().endsInOwnLaunch())
     os << "if (params.table.tile_count == 0)\n  return "
        << functions.call(names.sweep + "_epilogue") << ";\n";
+  if (layout.rowParts)
+    os << "const int started = heddle::blocks_started(params.table, "
+       << names.scratch[layout.scratchOf(sweep, ScratchPer::once)] << ");\n"
+       << "const int part_of_tile = started % params.table.blocks_per_tile;\n";
   os << "const int tile_index = "
      << (sweep.getReversed() ? "params.table.tile_count - 1 - " : "")
-     << (layout.columns || layout.columnRange
+     << (layout.rowParts ? "started / params.table.blocks_per_tile"
+         : layout.columns || layout.columnRange
              ? "heddle::tile_of_block(params.table)"
              : "blockIdx.x")
      << ";\n"

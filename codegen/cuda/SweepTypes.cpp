@@ -60,11 +60,16 @@ SweepNames ProgramEmitter::nameSweep(fused::SweepOp sweep,
         bool isTicket = slot.per == ScratchPer::ticket;
         type = isTicket ? "unsigned" : stateOf(reduce);
         StringRef own = nameOf(reduce.getResult(0));
-        StringRef per = isTicket                         ? "_tickets"
-                        : slot.per == ScratchPer::member ? "_of_members"
-                        : slot.per == ScratchPer::tile   ? "_of_tiles"
-                                                         : "_of_columns";
+        StringRef per = isTicket                          ? "_tickets"
+                        : slot.per == ScratchPer::member  ? "_of_members"
+                        : slot.per == ScratchPer::tile    ? "_of_tiles"
+                        : slot.per == ScratchPer::rowPart ? "_of_parts"
+                                                          : "_of_columns";
         wanted = ((own.empty() ? StringRef("sum") : own) + per).str();
+      } else if (isa<fused::SweepOp>(slot.owner)) {
+        type = "unsigned";
+        wanted =
+            slot.per == ScratchPer::once ? "started_blocks" : "row_barriers";
       } else {
         std::string number =
             precomputed ? "_" + std::to_string(precomputed + 1) : "";

@@ -1,4 +1,4 @@
-// grid.cuh: a barrier of all blocks of a cooperative launch.
+// grid.cuh: a barrier of blocks.
 #pragma once
 #include "ptx.cuh"
 
@@ -15,14 +15,14 @@ template <class Descriptor, int Slot> __device__ __forceinline__ bool any_member
   return __syncthreads_or(any);
 }
 
-// Synchronizes all blocks of the launch. `words` holds a count of arrivals and a
-// generation, which both persist between launches.
-__device__ __forceinline__ void grid_barrier(unsigned *words) {
+// Synchronizes `blocks` blocks, which must all be on the device. `words` holds a count of
+// arrivals and a generation, which both persist between launches.
+__device__ __forceinline__ void barrier_of_blocks(unsigned *words, int blocks) {
   __syncthreads();
   if (threadIdx.x == 0) {
     const unsigned generation = read_now(words + 1);
     fence();
-    if (take_ticket(words, gridDim.x))
+    if (take_ticket(words, blocks))
       atomicAdd(words + 1, 1u);
     else
       while (read_now(words + 1) == generation) {
@@ -31,5 +31,8 @@ __device__ __forceinline__ void grid_barrier(unsigned *words) {
   }
   __syncthreads();
 }
+
+// Synchronizes all blocks of the launch.
+__device__ __forceinline__ void grid_barrier(unsigned *words) { barrier_of_blocks(words, gridDim.x); }
 
 } // namespace heddle

@@ -62,6 +62,30 @@ bool dividesColumns(fused::SweepOp sweep, const SweepLayout &layout) {
   });
 }
 
+bool dividesRows(fused::SweepOp sweep, const SweepLayout &layout) {
+  if (sweep.getScheduleAttr().getKind() != fused::ScheduleKind::rows ||
+      sweep.getWhere() || isa<fused::LoopOp>(sweep->getParentOp()) ||
+      layout.columns || layout.columnRange)
+    return false;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+    Block &body = sweep.getSegmentBlock(s);
+    auto levels = fused::Levels::infer(sweep, s);
+    if (failed(levels))
+      return false;
+    llvm::DenseSet<Value> hinted = fused::onlyHinted(body);
+    bool any = false;
+    for (auto reduce : body.getOps<fused::ReduceOp>()) {
+      bool ofRow = reduce.getLevel() == Level::row;
+      if (!ofRow && levels->countedBy(reduce) == Level::element)
+        return false;
+      any |= ofRow && !hinted.contains(reduce.getResult(0));
+    }
+    if (!any)
+      return false;
+  }
+  return true;
+}
+
 int64_t heldColumns(const SegmentLayout &layout) {
   // Blocks that share a wide row access memory in a better order.
   return layout.columns ? kWarpColumns : kBlockColumns;

@@ -50,6 +50,12 @@ inline constexpr int64_t kColumnRange = kBlockColumns;
 /// values of columns alone.
 bool dividesColumns(fused::SweepOp sweep, const SweepLayout &layout);
 
+/// Whether blocks may divide a wide row. Then the row's reductions combine the
+/// columns of each part first, in any form. Every segment reduces elements of
+/// rows, so its blocks have read the row's values before one of them stores
+/// results; no other reduction is over elements.
+bool dividesRows(fused::SweepOp sweep, const SweepLayout &layout);
+
 /// The most columns of a row that is *held*: its threads load all its elements
 /// once, before they use any, and no other block processes part of it. Column
 /// states and column operands stay in registers for a whole tile. The number of

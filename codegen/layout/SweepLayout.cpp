@@ -306,6 +306,19 @@ LogicalResult Builder::build() {
       segment.held = heldColumns(segment);
   if (dividesColumns(sweep, layout))
     layout.columnRange = kColumnRange;
+  layout.rowParts = dividesRows(sweep, layout);
+  if (!layout.rowParts)
+    return success();
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+    for (auto op : sweep.getSegmentBlock(s).getOps<fused::ReduceOp>())
+      if (op.getLevel() == fused::Level::row)
+        layout.addScratch(
+            {ScratchPer::rowPart,
+             2 * stateBytes(op.getKind(), op.getValue().getType()),
+             /*zero=*/false, op});
+  layout.addScratch({ScratchPer::rowBarrier, 2 * sizeof(int32_t),
+                     /*zero=*/true, sweep});
+  layout.addScratch({ScratchPer::once, sizeof(int32_t), /*zero=*/true, sweep});
   return success();
 }
 

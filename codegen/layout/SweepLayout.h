@@ -45,8 +45,18 @@ struct ScalarSlot {
 };
 
 /// A scratch area has one value per tile, per member, per column of each tile,
-/// or in total; or one ticket per tile and block of the tile.
-enum class ScratchPer { tile, member, tileColumn, once, ticket };
+/// or in total; or one ticket per tile and block of the tile. If blocks divide
+/// wide rows, a reduction has two states per block of a tile, for exchanges in
+/// turn, and a tile has a barrier.
+enum class ScratchPer {
+  tile,
+  member,
+  tileColumn,
+  once,
+  ticket,
+  rowPart,
+  rowBarrier
+};
 
 /// A scratch area, and the operation for which it exists.
 struct ScratchSlot {
@@ -54,7 +64,8 @@ struct ScratchSlot {
   int64_t bytes;
   bool zero;
   mlir::Operation *owner; // a fused.reduce or fused.precompute; for tickets,
-                          // the segment's first fused.reduce over columns
+                          // the segment's first fused.reduce over columns; for
+                          // barriers and in total, the sweep
 };
 
 struct SegmentLayout {
@@ -105,6 +116,9 @@ struct SweepLayout {
   /// every tile, from the traversal to the end of the member; 0: they do not
   /// (RowsForm.h).
   int64_t columnRange = 0;
+  /// Whether wide rows have parts, so that several blocks may divide them
+  /// (RowsForm.h).
+  bool rowParts = false;
   std::string name;
 
   void addScratch(ScratchSlot slot);

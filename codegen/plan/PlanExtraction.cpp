@@ -157,6 +157,7 @@ int Extraction::addTable(fused::SweepOp sweep, const SweepLayout &layout) {
   table.rank = layout.rank == 2 ? 2 : 1;
   table.pointers = std::max<int64_t>(1, layout.pointers);
   table.blockColumns = layout.columns ? layout.columns : layout.columnRange;
+  table.rowParts = layout.rowParts;
   // The bodies that reduce tiles.
   llvm::SmallPtrSet<Block *, 8> reducing;
   for (const ScratchSlot &slot : layout.scratch)
@@ -238,6 +239,27 @@ PlanArgument Extraction::addScratch(runtime::ScratchPer per, int table,
   return {ArgumentKind::Scratch, static_cast<int>(plan.scratch.size()) - 1};
 }
 
+static runtime::ScratchPer scratchPer(heddle::ScratchPer per,
+                                      const SweepLayout &layout) {
+  switch (per) {
+  case heddle::ScratchPer::tile:
+  case heddle::ScratchPer::rowBarrier:
+    return runtime::ScratchPer::Tile;
+  case heddle::ScratchPer::member:
+    return runtime::ScratchPer::Member;
+  case heddle::ScratchPer::tileColumn:
+    return runtime::ScratchPer::TileColumn;
+  case heddle::ScratchPer::once:
+    return runtime::ScratchPer::Once;
+  case heddle::ScratchPer::ticket:
+    return layout.columnRange ? runtime::ScratchPer::TileBlock
+                              : runtime::ScratchPer::Tile;
+  case heddle::ScratchPer::rowPart:
+    return runtime::ScratchPer::TileBlock;
+  }
+  llvm_unreachable("all areas have been handled");
+}
+
 LogicalResult Extraction::addSweep(const ProgramNode &input, PlanGraph &graph) {
   auto sweep = cast<fused::SweepOp>(input.op);
   auto layout = SweepLayout::compute(sweep, buffers);
@@ -256,12 +278,8 @@ LogicalResult Extraction::addSweep(const ProgramNode &input, PlanGraph &graph) {
       node.arguments.push_back(bufferArgument(argument));
     } else {
       const ScratchSlot &slot = layout->scratch[argument.slot];
-      node.arguments.push_back(
-          addScratch(slot.per == heddle::ScratchPer::ticket
-                         ? layout->columnRange ? runtime::ScratchPer::TileBlock
-                                               : runtime::ScratchPer::Tile
-                         : static_cast<runtime::ScratchPer>(slot.per),
-                     node.table, slot.bytes, slot.zero));
+      node.arguments.push_back(addScratch(scratchPer(slot.per, *layout),
+                                          node.table, slot.bytes, slot.zero));
     }
   }
   if (failed(addVariants(node, sweep, *layout)))

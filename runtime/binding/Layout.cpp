@@ -132,6 +132,12 @@ Error Layout::Resolver::sizeTables() {
           std::min(std::max(average, std::min(most, fewBlocks / sharedTiles)),
                    INT32_MAX / tiles));
     }
+    // A block for each part of a row, if rows alone are too few blocks. (With
+    // several blocks per tile, there must be one for each part.)
+    constexpr int64_t fewParts = 2048;
+    if (int64_t parts = partsOfRow(view.widest);
+        table.rowParts && tiles * parts <= fewParts)
+      view.blocksPerTile = static_cast<int>(parts);
     view.elementBytes = elementBytes(table);
   }
   uint64_t total = layout.arenaSize;

@@ -135,6 +135,17 @@ inline constexpr int64_t kHeldElements = 4096;
 /// from the program and the columns alone.
 int64_t rowsOfTile(int64_t tile, int64_t heldColumns, int64_t columns);
 
+/// The most parts of a wide row, and the most columns of a part if the row does
+/// not have the most parts. The order of reductions depends on these numbers.
+/// `row_parts.cuh` has them, too.
+inline constexpr int64_t kMostRowParts = 64, kPartColumns = 4096;
+
+/// The number of parts of a row of a table with `row_parts`.
+inline int64_t partsOfRow(int64_t columns) {
+  int64_t parts = columns <= 0 ? 1 : (columns - 1) / kPartColumns + 1;
+  return parts < kMostRowParts ? parts : kMostRowParts;
+}
+
 /// The number of tiles of a member: at least one, so that per-member values are
 /// computed for empty members, too.
 inline int64_t tilesOf(int64_t count, int64_t tile) {

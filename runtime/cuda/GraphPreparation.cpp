@@ -119,7 +119,7 @@ Error Graph::update(Layout &next, void *streamHandle) {
         {offsets.expand ? work.address() + offsets.tiles : nullptr,
          uploaded.address() + offsets.members,
          reinterpret_cast<unsigned *>(cleared.address() + offsets.tickets),
-         view.tileCount, view.memberCount, view.blocksPerTile});
+         view.tileCount, view.memberCount, builder.blocksPerTile(index)});
   }
   for (auto [planned, offset] : zip(plan.scratch, scratchOffsets))
     addresses.scratch.push_back((planned.zero ? cleared : work).address() +

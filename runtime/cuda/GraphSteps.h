@@ -55,6 +55,14 @@ public:
   /// Whether a chosen variant reads the tile descriptors of the table. Call
   /// choose() before.
   bool needsTileDescriptors(int table) const { return tileDescriptors[table]; }
+  /// The number of blocks that divide each tile of the table. Blocks of a row
+  /// wait for each other, so the device must have room for all of them.
+  int blocksPerTile(int table) const {
+    int blocks = layout.tables()[table].blocksPerTile;
+    return plan.tables[table].rowParts && blocks > context->multiprocessors()
+               ? 1
+               : blocks;
+  }
   /// The descriptors of the spans of copies, fills and loops. They have their
   /// final size after choose(), and their contents after build().
   const std::vector<char> &spanDescriptors() const { return spanBytes; }

@@ -101,7 +101,7 @@ Expected<unsigned> StepBuilder::gridOf(const PlanNode &node,
   int64_t grid = 1;
   if (variant.grid == GridKind::Tiles) {
     const TableView &table = layout.tables()[node.table];
-    grid = int64_t(table.tileCount) * table.blocksPerTile;
+    grid = int64_t(table.tileCount) * blocksPerTile(node.table);
   }
   if (variant.grid == GridKind::Members)
     grid = layout.tables()[node.table].memberCount;

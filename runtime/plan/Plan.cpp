@@ -309,6 +309,11 @@ private:
     if (table.blockColumns < 0 || (table.blockColumns && table.rank != 2))
       return bad("expected block_columns of 1 or more and a rank of 2, found " +
                  Twine(table.blockColumns) + " and " + Twine(table.rank));
+    if (table.rowParts && (table.rank != 2 || table.blockColumns))
+      return bad("row_parts: expected a rank of 2 and no block_columns, found "
+                 "a rank of " +
+                 Twine(table.rank) + " and block_columns of " +
+                 Twine(table.blockColumns));
     size_t widest = 0;
     for (const PlanSegment &segment : table.segments) {
       widest = std::max(widest, segment.operands.size());

@@ -102,6 +102,9 @@ struct PlanTable {
   /// The number of columns of a row tile that a block processes at a time, if
   /// several blocks divide the tile. 0: one block processes the whole tile.
   int64_t blockColumns = 0;
+  /// Whether several blocks may divide a wide row, one for each of its parts
+  /// (partsOfRow). The blocks of a row wait for each other.
+  bool rowParts = false;
   std::vector<PlanSegment> segments;
 };
 

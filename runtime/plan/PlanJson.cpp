@@ -227,6 +227,7 @@ static bool fromJSON(const json::Value &value, PlanTable &out,
          map.map("pointers", out.pointers) &&
          map.mapOptional("tile_descriptors", out.tileDescriptors) &&
          map.mapOptional("block_columns", out.blockColumns) &&
+         map.mapOptional("row_parts", out.rowParts) &&
          map.map("segments", out.segments);
 }
 
@@ -478,6 +479,8 @@ static json::Value toJSON(const PlanTable &table) {
                       {"segments", std::move(segments)}};
   if (table.blockColumns)
     object["block_columns"] = table.blockColumns;
+  if (table.rowParts)
+    object["row_parts"] = true;
   return object;
 }
 

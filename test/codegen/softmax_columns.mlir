@@ -15,8 +15,8 @@
 //             batch is loaded while one is processed.
 // CHECK:        float next_x[8];
 // CHECK:          next_x[k] = there ? tile.x[row * tile.x_stride + column] : 0;
-// CHECK:        prefetch(threadIdx.x);
-// CHECK:        for (long long first_column = threadIdx.x; first_column < tile.columns; first_column += 2048) {
+// CHECK:        prefetch(parts.begin(part) + threadIdx.x);
+// CHECK:        for (long long first_column = parts.begin(part) + threadIdx.x; first_column < end_of_part;
 // CHECK:          prefetch(first_column + 2048);
 // CHECK-NEXT:     heddle::keep_order();
 // CHECK:          most_part = heddle::max<float>::combine(most_part, heddle::max<float>::lift(x[k]));

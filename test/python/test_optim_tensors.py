@@ -564,3 +564,27 @@ def test_errors_of_several_launches_write_nothing():
     optimizer.step()
     params[3].data = torch.zeros(5)
     assert_refused(params, optimizer, "parameter 0 of group 1: expected shape")
+
+
+@DEVICES
+def test_autograd_notices_a_step(device):
+    """A backward pass through the values before a step is an error, as in PyTorch, not a wrong gradient."""
+    param, other = (torch.nn.Parameter(torch.ones(3, device=device)) for _ in range(2))
+    optimizer = heddle.optim.SGD([param, other], lr=0.1)
+    for step in range(2):
+        square, versions = (param * param).sum(), (param._version, other._version)
+        param.grad = torch.ones(3, device=device)
+        optimizer.step()
+        assert param._version > versions[0] and other._version == versions[1]
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            square.backward()
+
+
+@DEVICES
+def test_autograd_notices_a_step_of_a_function(device):
+    param = torch.nn.Parameter(torch.ones(3, device=device))
+    square = (param * param).sum()
+    settings = dict(weight_decay=0, momentum=0, lr=0.1, dampening=0, nesterov=False, maximize=False)
+    heddle.optim.functional.sgd([param], [torch.ones(3, device=device)], [None], **settings)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        square.backward()

@@ -17,7 +17,7 @@ from ._norm import SumOfSquares
 from ._overlap import Range, aliased_gradients, with_names
 from ._state_lists import StateLists
 from ._tensors import Tensors
-from ._torch import local, local_gradient, real_numel, torch
+from ._torch import local, local_gradient, mark_changed, real_numel, torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -230,6 +230,7 @@ class Part:
 
     def _set_active(self, active: Any) -> None:
         self._active = active
+        self._stepped = tuple(self._members.all[int(place)].param for place in numpy.flatnonzero(active))
         #: The number of parameters without gradient.
         self.idle_members = len(active) - int(numpy.count_nonzero(active))
         #: Whether no parameter has a gradient.
@@ -298,6 +299,7 @@ class Part:
             self.copy_in()
             return self.replay()
         self._tensors.write_back()
+        mark_changed(self._stepped)  # the device works meanwhile
 
     def __del__(self) -> None:
         # The last step may still use the tables of the graph.

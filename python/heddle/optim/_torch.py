@@ -122,3 +122,12 @@ def same_order(tensor: Any, other: Any) -> bool:
 def empty_in_order(tensor: Any, dtype: Any) -> Any:
     """A new tensor with the shape of `tensor`, dense, and with its elements in the same order in memory."""
     return torch.empty_like(tensor, dtype=dtype, memory_format=torch.preserve_format, requires_grad=False)
+
+
+def mark_changed(tensors: Any) -> None:
+    """Counts a change in place for autograd, which otherwise would not notice that a tensor it has saved has changed."""
+    try:
+        torch.autograd.graph.increment_version(tensors)
+    except (AttributeError, TypeError):  # an older PyTorch takes one tensor
+        for tensor in tensors:
+            torch._C._increment_version(tensor)

@@ -19,7 +19,7 @@ from ._arguments import arguments_of, bind, docstring
 from ._optimizer import Optimizer, optimizer_class
 from ._spec import Spec
 from ._table import SPECS
-from ._torch import torch
+from ._torch import mark_changed, torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class _Call:
                     }
                 optimizer.grad_scale, optimizer.found_inf = scaling
                 Optimizer.step(optimizer)
+                mark_changed([param for param, grad in zip(params, grads) if grad is not None])
                 for place, view in enumerate(own):
                     for key, members in states.items():
                         made = optimizer.state[view].get(key)

@@ -114,6 +114,8 @@ Error CudaOnCpuGraph::update(Layout &next, void *) {
                    table.tickets.data(), view.tileCount, view.memberCount};
     if (planned.blockColumns) // any number of blocks may share a tile
       table.table.blocksPerTile = 1 + seed % kMostOfTile;
+    if (planned.rowParts && seed % 2)
+      table.table.blocksPerTile = view.blocksPerTile;
     if (view.tileCount == 0)
       continue;
     // The tile descriptors that the built-in kernel writes must equal those of
@@ -245,6 +247,9 @@ CudaOnCpuGraph::launchOf(const PlanNode &node, const PlanVariant &variant,
       DeviceTable &table = tables[argument.index].table;
       launch.slots.push_back(&table);
       tiles = std::max(tiles, int64_t(table.tileCount) * table.blocksPerTile);
+      if (plan().tables[argument.index].rowParts)
+        launch.together =
+            std::max<unsigned>(launch.together, table.blocksPerTile);
       members = std::max<int64_t>(members, table.memberCount);
       break;
     }

@@ -271,8 +271,8 @@ Grid::Grid(const std::vector<GridLaunch> &launches, heddle_machine &machine,
       for (size_t i = order.size(); i-- > 1;)
         std::swap(order[i], order[random.below(i + 1)]);
     left += launch.grid;
-    if (launch.cooperative)
-      resident = std::max(resident, launch.grid);
+    resident =
+        std::max(resident, launch.cooperative ? launch.grid : launch.together);
   }
   resident = std::min<size_t>(resident, std::max<size_t>(left, 1));
   for (unsigned k = 0; k < resident; ++k)

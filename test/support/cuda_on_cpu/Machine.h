@@ -33,6 +33,8 @@ struct GridLaunch {
   heddle_entry entry;
   std::vector<void *> slots;
   unsigned grid = 1, block = 256, cluster = 1;
+  /// At least so many blocks run at the same time.
+  unsigned together = 1;
   /// All blocks run at the same time.
   bool cooperative = false;
   std::vector<Dependency> dependencies;

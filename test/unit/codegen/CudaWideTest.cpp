@@ -37,48 +37,98 @@ func.func @wide_columns(%x: !mats, %col: !vecs) -> (!vecs, !vecs) {
   return %scaled, %most : !vecs, !vecs
 })mlir";
 
+/// Rows are divided, and threads read each row three times.
+constexpr const char *kRows = R"mlir(
+!mats = !foreach.list<tensor<?x?xf32>>
+!vecs = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+func.func @wide_rows(%x: !mats, %col: !vecs) -> (!mats, !vecs, !each, tensor<f32>) {
+  %most = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !vecs {
+    foreach.yield %x : f32
+  }
+  %sum = foreach.reduce add along j (%x = %x[i, j] : !mats, %c = %col[j], %m = %most[i] : !vecs) -> !vecs {
+    %d = arith.subf %x, %m : f32
+    %y = arith.mulf %d, %c : f32
+    foreach.yield %y : f32
+  }
+  %y = foreach.map (%x = %x[i, j] : !mats, %m = %most[i], %s = %sum[i] : !vecs) -> !mats {
+    %d = arith.subf %x, %m : f32
+    %y = arith.divf %d, %s : f32
+    foreach.yield %y : f32
+  }
+  %all = foreach.reduce add along i (%s = %sum[i] : !vecs) -> !each {
+    foreach.yield %s : f32
+  }
+  %largest = foreach.reduce max along list (%m = %most : !vecs) -> tensor<f32> {
+    foreach.yield %m : f32
+  }
+  return %y, %sum, %all, %largest : !mats, !vecs, !each, tensor<f32>
+})mlir";
+
 class CudaWide : public testing::TestWithParam<const char *> {};
+
+/// Compares all forms for lists of these shapes.
+void compare(Program &program, const Shapes &shapes, bool misaligned) {
+  Inputs inputs = randomInputs(
+      program,
+      [&](llvm::StringRef name, int64_t rank) -> Shapes {
+        if (rank == 2)
+          return shapes;
+        Shapes columns;
+        for (const auto &shape : shapes)
+          columns.push_back({shape[1]});
+        return columns;
+      },
+      7, misaligned);
+  if (misaligned)
+    spreadRows(inputs);
+  auto cpu = program.cpu(inputs, /*fuse=*/true);
+  ASSERT_TRUE(cpu);
+  ASSERT_FALSE(bool(cpu->step()));
+  Numbers expected = cpu->results();
+  // The seed decides how many blocks divide a tile.
+  for (uint64_t seed : {0, 1, 2, 3}) {
+    SCOPED_TRACE(seed);
+    auto cuda = program.cuda(inputs, "_tiles", seed);
+    ASSERT_TRUE(cuda);
+    for (int step = 0; step < 2; ++step) {
+      if (llvm::Error error = cuda->step())
+        FAIL() << takeError(std::move(error)).second;
+      EXPECT_EQ(differenceInBits(expected, cuda->results()), "");
+    }
+  }
+}
 
 TEST_P(CudaWide, GivesTheBitsOfTheCpu) {
   Program &program = sharedProgram(GetParam());
   if (!program.isGood() || !program.hostSource())
     return;
-  const Shapes shapes = {{40, 5000}, {0, 3000}, {3, 2049},   {7, 100},
-                         {5, 0},     {1, 9000}, {17, 12345}, {2, 4096},
-                         {1, 4097},  {2, 8193}, {0, 0},      {33, 2048}};
-  for (bool misaligned : {false, true}) {
-    Inputs inputs = randomInputs(
-        program,
-        [&](llvm::StringRef name, int64_t rank) -> Shapes {
-          if (rank == 2)
-            return shapes;
-          Shapes columns;
-          for (const auto &shape : shapes)
-            columns.push_back({shape[1]});
-          return columns;
-        },
-        7, misaligned);
-    if (misaligned)
-      spreadRows(inputs);
-    auto cpu = program.cpu(inputs, /*fuse=*/true);
-    ASSERT_TRUE(cpu);
-    ASSERT_FALSE(bool(cpu->step()));
-    Numbers expected = cpu->results();
-    // The seed decides how many blocks divide a tile.
-    for (uint64_t seed : {0, 1, 2, 3}) {
-      SCOPED_TRACE(seed);
-      auto cuda = program.cuda(inputs, "_tiles", seed);
-      ASSERT_TRUE(cuda);
-      for (int step = 0; step < 2; ++step) {
-        if (llvm::Error error = cuda->step())
-          FAIL() << takeError(std::move(error)).second;
-        EXPECT_EQ(differenceInBits(expected, cuda->results()), "");
-      }
-    }
-  }
+  for (bool misaligned : {false, true})
+    compare(program,
+            {{40, 5000},
+             {0, 3000},
+             {3, 2049},
+             {7, 100},
+             {5, 0},
+             {1, 9000},
+             {17, 12345},
+             {2, 4096},
+             {1, 4097},
+             {2, 8193},
+             {0, 0},
+             {33, 2048}},
+            misaligned);
 }
 
-INSTANTIATE_TEST_SUITE_P(, CudaWide, testing::Values(kColumns),
+// A row with the most parts, the last of which are empty, beside other rows.
+TEST_P(CudaWide, TakesEmptyParts) {
+  Program &program = sharedProgram(GetParam());
+  if (!program.isGood() || !program.hostSource())
+    return;
+  compare(program, {{2, 300001}, {2, 5000}, {3, 7}, {0, 9000}}, true);
+}
+
+INSTANTIATE_TEST_SUITE_P(, CudaWide, testing::Values(kColumns, kRows),
                          [](const auto &info) {
                            llvm::StringRef text = info.param;
                            text = text.split("@").second;

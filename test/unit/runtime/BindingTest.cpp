@@ -372,6 +372,25 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   plan->tables[0].segments[0].tile = 1;
   EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].blocksPerTile,
             2);
+  // Wide rows have a block for each part, if there are few of them.
+  plan->tables[0].blockColumns = 0;
+  plan->tables[0].rowParts = true;
+  plan->scratch[0].per = ScratchPer::TileBlock;
+  for (auto [count, blocks] : {std::pair(3, 3), {600, 3}, {700, 1}}) {
+    std::vector<ListMember> wide = {{memory, {count, 9000}},
+                                    {memory + 1024, {4, 7}}};
+    std::vector<ListMember> ofWide = {{memory + 2048, {count}},
+                                      {memory + 3072, {4}}};
+    ASSERT_TRUE(succeeded(binding.bindList("x", DType::F32, wide)));
+    ASSERT_TRUE(succeeded(binding.bindList("u", DType::F32, ofWide)));
+    Layout found = cantFail(Layout::resolve(binding, space));
+    EXPECT_EQ(found.tables()[0].blocksPerTile, blocks);
+    EXPECT_EQ(found.scratchBytes()[0],
+              uint64_t(4) * found.tables()[0].tileCount * blocks);
+  }
+  plan->tables[0].rowParts = false;
+  plan->scratch[0].per = ScratchPer::TileColumn;
+  ASSERT_TRUE(succeeded(binding.bindList("u", DType::F32, u)));
   plan->tables[0].segments[0].tile = 4;
   ASSERT_TRUE(succeeded(binding.bindList("x", DType::F32, x)));
   u[0].extents = {5};

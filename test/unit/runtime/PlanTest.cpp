@@ -165,6 +165,21 @@ TEST(Plan, ReadsBlockColumns) {
                   "-1 and 2");
 }
 
+TEST(Plan, ReadsRowParts) {
+  Plan plan = parsed(loopPlan);
+  EXPECT_FALSE(plan.tables[0].rowParts);
+  plan.tables[0].rowParts = true;
+  plan.scratch[0].per = ScratchPer::TileBlock;
+  plan = cantFail(parsePlan(formatv("{0:2}", planToJSON(plan)).str()));
+  EXPECT_TRUE(plan.tables[0].rowParts);
+  EXPECT_EQ(plan.scratch[0].per, ScratchPer::TileBlock);
+  EXPECT_TRUE(succeeded(validatePlan(plan)));
+  plan.tables[0].blockColumns = 1024;
+  EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
+                  "row_parts: expected a rank of 2 and no block_columns, found "
+                  "a rank of 2 and block_columns of 1024");
+}
+
 TEST(PlanValidation, Panels) {
   auto says = [](const std::function<void(PlanPanel &)> &change) {
     Plan plan = panelPlan();
