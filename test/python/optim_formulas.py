@@ -120,48 +120,6 @@ def rmsprop(t, p, g, state, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momen
     return p - lr * update
 
 
-def adamax(t, p, g, state, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, cautious=False):
-    mean, largest = _zeros(state, p, "exp_avg", "exp_inf")
-    g = _decayed(g, p, weight_decay)
-    mean = state["exp_avg"] = mean + (1 - betas[0]) * (g - mean)
-    largest = state["exp_inf"] = np.maximum(betas[1] * largest, np.abs(g) + eps)
-    return p - lr / (1 - betas[0] ** t) * _careful(mean, g, cautious) / largest
-
-
-def nadam(t, p, g, state, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3,
-          decoupled_weight_decay=False, cautious=False):
-    mean, square = _zeros(state, p, "exp_avg", "exp_avg_sq")
-    if decoupled_weight_decay:
-        p = p * (1 - lr * weight_decay)
-    else:
-        g = _decayed(g, p, weight_decay)
-    mu, following = (betas[0] * (1 - 0.5 * 0.96 ** (step * momentum_decay)) for step in (t, t + 1))
-    product = state["mu_product"] = _single(state.get("mu_product", np.ones(())) * _single(mu))
-    mean = state["exp_avg"] = mean + (1 - betas[0]) * (g - mean)
-    square = state["exp_avg_sq"] = betas[1] * square + (1 - betas[1]) * g * g
-    update = (1 - mu) / (1 - product) * g + following / (1 - product * following) * mean
-    return p - lr * _careful(update, g, cautious) / (np.sqrt(square / (1 - betas[1] ** t)) + eps)
-
-
-def radam(t, p, g, state, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False,
-          cautious=False):
-    mean, square = _zeros(state, p, "exp_avg", "exp_avg_sq")
-    if decoupled_weight_decay:
-        p = p * (1 - lr * weight_decay)
-    else:
-        g = _decayed(g, p, weight_decay)
-    mean = state["exp_avg"] = mean + (1 - betas[0]) * (g - mean)
-    square = state["exp_avg_sq"] = betas[1] * square + (1 - betas[1]) * g * g
-    update = _careful(mean, g, cautious) / (1 - betas[0] ** t)
-    power = betas[1] ** t
-    most = 2 / (1 - betas[1]) - 1
-    length = most - 2 * t * power / (1 - power)
-    if length > 5:
-        rect = np.sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
-        update = update * rect * np.sqrt(1 - power) / (np.sqrt(square) + eps)
-    return p - lr * update
-
-
 def lion(t, p, g, state, lr=1e-4, betas=(0.9, 0.99), weight_decay=0, cautious=False):
     (mean,) = _zeros(state, p, "exp_avg")
     update = _careful(np.sign(betas[0] * mean + (1 - betas[0]) * g), g, cautious)
@@ -373,16 +331,6 @@ FORMULAS = {
     "RMSprop": (
         rmsprop,
         dict(lr=[0.001], alpha=[0.75], eps=[1e-3], weight_decay=[0.1], momentum=[0.5, 0.9], centered=[True]),
-    ),
-    "Adamax": (adamax, dict(lr=[0.01], betas=[(0.75, 0.875)], eps=[1e-3], weight_decay=[0.1])),
-    "NAdam": (
-        nadam,
-        dict(lr=[0.01], betas=[(0.75, 0.875)], eps=[1e-3], weight_decay=[0.1], momentum_decay=[0.5],
-             decoupled_weight_decay=[True]),
-    ),
-    "RAdam": (
-        radam,
-        dict(lr=[0.01], betas=[(0.75, 0.9375)], eps=[1e-3], weight_decay=[0.1], decoupled_weight_decay=[True]),
     ),
     "Lion": (lion, dict(lr=[0.01], betas=[(0.75, 0.875)], weight_decay=[0.5])),
     "AdaBelief": (

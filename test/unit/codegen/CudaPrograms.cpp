@@ -113,7 +113,6 @@ const std::vector<NamedProgram> &standardPrograms() {
           "adamw:cautious=true,dtype=f32/bf16",
           "sgd:momentum=0.9,nesterov=true,cautious=true,groups=true",
           "adopt:cautious=true",
-          "nadam:cautious=true",
           "lamb:cautious=true,max_grad_norm=0",
           "lamb:max_grad_norm=0,groups=true",
           "lamb:adam_w_mode=false,use_nvlamb=true,dtype=f32/bf16"})

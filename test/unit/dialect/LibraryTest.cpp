@@ -125,7 +125,6 @@ TEST(Library, EveryValueHasAName) {
         "laprop:amsgrad=true,centered=true",
         "adamw_schedule_free:warmup_steps=9,weight_decay=1,r=1",
         "lion:cautious=true",
-        "nadam:cautious=true",
         "adamw:cautious=true",
         "lars:weight_decay=1,clip=true",
         "novograd:amsgrad=true",
