@@ -79,6 +79,7 @@ const std::vector<NamedProgram> &standardPrograms() {
           "radam:weight_decay=0.1,decoupled=true,groups=true",
           "rprop:dtype=f32/f16",
           "clip_by_global_norm+nadam",
+          "nadam:cautious=true",
           "adagrad",
           "adagrad:lr_decay=0.1,weight_decay=0.1,groups=true,dtype=f32/bf16",
           "rmsprop:dtype=f32/f64",
@@ -112,7 +113,6 @@ const std::vector<NamedProgram> &standardPrograms() {
           "adamw:cautious=true,dtype=f32/bf16",
           "sgd:momentum=0.9,nesterov=true,cautious=true,groups=true",
           "adopt:cautious=true",
-          "nadam:cautious=true",
           "lamb:cautious=true,max_grad_norm=0",
           "lamb:max_grad_norm=0,groups=true",
           "lamb:adam_w_mode=false,use_nvlamb=true,dtype=f32/bf16"})
