@@ -68,7 +68,8 @@ Error Layout::Resolver::sizeTables() {
   for (auto [index, table] : enumerate(plan.tables)) {
     TableView &view = layout.tableViews[index];
     int64_t tiles = 0, memberCount = 0;
-    int64_t sharedTiles = 0, sharedColumns = 0; // of rows that are not held
+    int64_t sharedTiles = 0, sharedColumns = 0,
+            wideTiles = 0; // of rows that are not held
     std::vector<int64_t> allSteps = segmentSteps(plan, table);
     for (auto [segmentIndex, segment] : enumerate(table.segments)) {
       ArrayRef<int64_t> steps = ArrayRef(allSteps).slice(
@@ -108,6 +109,7 @@ Error Layout::Resolver::sizeTables() {
           sharedTiles += own;
           sharedColumns += own * columns;
         }
+        wideTiles += partsOfRow(columns) > 1 ? own : 0;
         view.narrowest =
             memberCount == 1 ? columns : std::min(view.narrowest, columns);
         view.widest = std::max(view.widest, columns);
@@ -132,11 +134,13 @@ Error Layout::Resolver::sizeTables() {
           std::min(std::max(average, std::min(most, fewBlocks / sharedTiles)),
                    INT32_MAX / tiles));
     }
-    // A block for each part of a row, if rows alone are too few blocks. (With
-    // several blocks per tile, there must be one for each part.)
-    constexpr int64_t fewParts = 2048;
+    // A block for each part of a row, if wide rows alone are too few blocks:
+    // the exchange between blocks takes longer than idle multiprocessors cost
+    // if about half of them have a row. (With several blocks per tile, there
+    // must be one for each part.)
+    constexpr int64_t fewRows = 64, fewParts = 2048;
     if (int64_t parts = partsOfRow(view.widest);
-        table.rowParts && tiles * parts <= fewParts)
+        table.rowParts && wideTiles <= fewRows && tiles * parts <= fewParts)
       view.blocksPerTile = static_cast<int>(parts);
     view.elementBytes = elementBytes(table);
   }

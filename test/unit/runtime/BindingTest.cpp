@@ -376,7 +376,7 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   plan->tables[0].blockColumns = 0;
   plan->tables[0].rowParts = true;
   plan->scratch[0].per = ScratchPer::TileBlock;
-  for (auto [count, blocks] : {std::pair(3, 3), {600, 3}, {700, 1}}) {
+  for (auto [count, blocks] : {std::pair(3, 3), {64, 3}, {65, 1}}) {
     std::vector<ListMember> wide = {{memory, {count, 9000}},
                                     {memory + 1024, {4, 7}}};
     std::vector<ListMember> ofWide = {{memory + 2048, {count}},
