@@ -455,6 +455,20 @@ func.func @column_maxima(%x: !mats) -> (!list, !each) {
   return %most, %least : !list, !each
 })mlir");
 
+  // No column is reduced or stored: columns are complete with the member.
+  programs.add("ColumnsOfTheMember", R"mlir(
+func.func @columns_of_the_member(%x: !mats, %col: !list) -> (!each, !each) {
+  %sum = foreach.reduce max along member (%x = %x[i, j] : !mats, %c = %col[j] : !list) -> !each {
+    %y = arith.mulf %x, %c : f32
+    foreach.yield %y : f32
+  }
+  %of_columns = foreach.reduce max along member (%c = %col : !list, %s = %sum : !each) -> !each {
+    %y = arith.mulf %c, %s : f32
+    foreach.yield %y : f32
+  }
+  return %sum, %of_columns : !each, !each
+})mlir");
+
   programs.add("SharedRowsOfManyTypes", R"mlir(
 !hm = !foreach.list<tensor<?x?xf16>>
 !wm = !foreach.list<tensor<?x?xf64>>
