@@ -54,17 +54,16 @@ static ParseResult parseIndex(OpAsmParser &parser, int32_t &index) {
   do {
     SMLoc at = parser.getCurrentLocation();
     StringRef name;
-    if (parser.parseKeyword(&name))
-      return failure();
+    const char *expected =
+        "expected index 'i' or 'j', or 'iteration', 'next' or 'first' alone";
+    if (failed(parser.parseOptionalKeyword(&name)))
+      return parser.emitError(at) << expected;
     if (int32_t entry = entryNamed(name); entry && index == 0) {
       index = entry;
       break;
     }
     if (name != "i" && name != "j")
-      return parser.emitError(at)
-             << "expected index 'i' or 'j', or 'iteration', 'next' or 'first' "
-                "alone, found '"
-             << name << "'";
+      return parser.emitError(at) << expected << ", found '" << name << "'";
     int32_t bit = name == "i" ? kI : kJ;
     if (bit <= index)
       return parser.emitError(at)
@@ -227,14 +226,9 @@ LogicalResult verifyBody(Operation *op, Block &body,
     if (isa<func::CallOp>(inner) && isa<foreach::MapOp, foreach::ReduceOp>(op))
       continue;
     if (!isScalarOp(&inner)) {
-      StringRef dialect = inner.getName().getDialectNamespace();
-      std::string allowed = namesOfScalarOps(dialect);
-      InFlightDiagnostic error =
-          inner.emitOpError("is not a scalar operation, which the body of '")
-          << op->getName() << "' requires";
-      if (!allowed.empty())
-        error << "; the scalar operations of " << dialect << " are " << allowed;
-      return error;
+      std::string place =
+          ("the body of '" + op->getName().getStringRef() + "'").str();
+      return emitNotScalar(inner, place);
     }
     if (failed(verifyRounding(inner)) || failed(verifyFastMath(inner)) ||
         failed(verifyWraps(inner)))

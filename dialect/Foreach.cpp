@@ -512,8 +512,8 @@ LogicalResult IterationOp::verify() { return verifyInLoop(*this); }
 static LogicalResult verifyDimension(Operation *op, Axis axis) {
   std::optional<int64_t> rank = rankOfBody(op);
   if (!rank)
-    return op->emitOpError("expected to be in the body of foreach.map, "
-                           "foreach.reduce or fused.sweep");
+    return op->emitOpError("expected to be in the body of foreach.map or "
+                           "foreach.reduce");
   if (*rank == 0)
     return op->emitOpError("is in a body over member scalars or device "
                            "scalars, which have no extents: use it in a map or "

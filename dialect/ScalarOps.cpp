@@ -55,4 +55,14 @@ bool isScalarOp(Operation *op) {
   return findScalarOp(op) != nullptr;
 }
 
+LogicalResult emitNotScalar(Operation &op, StringRef place) {
+  StringRef dialect = op.getName().getDialectNamespace();
+  std::string allowed = namesOfScalarOps(dialect);
+  InFlightDiagnostic error = op.emitOpError("is not a scalar operation, which ")
+                             << place << " requires";
+  if (!allowed.empty())
+    error << "; the scalar operations of " << dialect << " are " << allowed;
+  return error;
+}
+
 } // namespace heddle

@@ -48,6 +48,10 @@ std::string namesOfScalarOps(llvm::StringRef dialect);
 /// target implements.
 bool isScalarOp(mlir::Operation *op);
 
+/// Emits the error that `op` is not a scalar operation, which `place` requires,
+/// with the operations of its dialect that are.
+mlir::LogicalResult emitNotScalar(mlir::Operation &op, llvm::StringRef place);
+
 } // namespace heddle
 
 #endif // HEDDLE_DIALECT_SCALAROPS_H

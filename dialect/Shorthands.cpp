@@ -75,8 +75,7 @@ static LogicalResult inlineCalls(ModuleOp module, SymbolTable &symbols) {
     OpBuilder builder(call);
     for (Operation &op : body.without_terminator()) {
       if (!isScalarOp(&op) && !isa<func::CallOp>(op))
-        return op.emitOpError("is not a scalar operation, which a function "
-                              "that bodies call requires");
+        return emitNotScalar(op, "a function that bodies call");
       if (++inlined > kMaxInlined)
         return call.emitOpError("expected calls that stand for at most ")
                << kMaxInlined << " operations, found more";

@@ -199,9 +199,12 @@ FailureOr<LoopOp> Outliner::carryAll(LoopOp loop) {
     inits.push_back(*init);
   }
   Type count = ListType::get(0, builder.getI32Type());
+  StringRef countName = nameOf(loop.getIterations());
+  if (countName.empty())
+    countName = "iterations";
   if (counts) {
     auto init = initial(builder, loop, domains.shapeOf(loop.getIterations()),
-                        count, builder.getI32IntegerAttr(0), "iterations");
+                        count, builder.getI32IntegerAttr(0), countName);
     if (failed(init))
       return failure();
     inits.push_back(*init);
@@ -227,21 +230,21 @@ FailureOr<LoopOp> Outliner::carryAll(LoopOp loop) {
     yield = larger.getYield();
     OpBuilder inner(yield);
     BlockArgument iterations = body.getArgument(yielded);
-    setName(iterations, "iterations");
+    setName(iterations, countName);
     SweepBuilder parts(context, larger.getActive());
     unsigned segment = parts.addSegment();
-    Value before = parts.bind(segment, iterations, kScalar, inner.getI32Type(),
-                              "iterations");
+    Value before =
+        parts.bind(segment, iterations, kScalar, inner.getI32Type(), countName);
     OpBuilder at = parts.at(segment);
     Value one =
         arith::ConstantOp::create(at, loop.getLoc(), at.getI32IntegerAttr(1));
     Value after = arith::AddIOp::create(at, loop.getLoc(), before, one);
-    parts.addResult(segment, after, count, "iterations");
+    parts.addResult(segment, after, count, countName);
     yield.getValuesMutable().append(
         parts.build(inner, loop.getLoc()).getResult(0));
     ++numSweeps;
     loop.getIterations().replaceAllUsesWith(larger.getResult(yielded));
-    setName(larger.getResult(yielded), "iterations");
+    setName(larger.getResult(yielded), countName);
   } else {
     loop.getIterations().replaceAllUsesWith(larger.getIterations());
     if (StringRef name = nameOf(loop.getIterations()); !name.empty())

@@ -168,6 +168,10 @@ LogicalResult RowsEmitter::printHeldElement(const ElementWork &work,
 /// Stores the row results, and accumulates the row's part of member values.
 void RowsEmitter::storeHeldRow() {
   auto yield = sweep.getSegmentYield(segment);
+  // As in storeRow: other threads may still have to read a value that is
+  // replaced here.
+  if (lastPhase == 0 && replacesRows())
+    os << "__syncthreads();\n";
   std::string isFirst = "there && " + group + ".lane == 0" +
                         (slots.columns ? " && " + firstColumn + " == 0" : "");
   names.functions->block("if (" + isFirst + ")", [&] {

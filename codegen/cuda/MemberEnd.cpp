@@ -213,12 +213,13 @@ LogicalResult SegmentEmitter::emitEnd() {
   bool reducesColumns = llvm::any_of(reductions, [&](fused::ReduceOp op) {
     return layout.scratchOf(op, ScratchPer::tileColumn) >= 0;
   });
-  bool anyColumn = reducesColumns || llvm::any_of(slots.results, [&](int slot) {
-                     return slot >= 0 && slots.operands[slot].index == kJ;
-                   });
   auto overColumns = [&](Operation *op) {
     return levels.reducesCompleteColumns(cast<fused::ReduceOp>(op));
   };
+  bool anyColumn = reducesColumns || llvm::any_of(reductions, overColumns) ||
+                   llvm::any_of(slots.results, [&](int slot) {
+                     return slot >= 0 && slots.operands[slot].index == kJ;
+                   });
   declareAccumulators(overColumns);
   if (anyColumn) {
     beginColumnLoop("column", layout.threads);

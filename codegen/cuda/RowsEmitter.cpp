@@ -381,15 +381,20 @@ void RowsEmitter::declareRowInputs() {
   }
 }
 
+/// Whether a row result replaces a row value that the segment reads.
+bool RowsEmitter::replacesRows() const {
+  return llvm::any_of(slots.results, [&](int slot) {
+    return slot >= 0 && slots.operands[slot].index == kI &&
+           slots.operands[slot].read;
+  });
+}
+
 /// Stores the row results, and accumulates the row's part of member values.
 void RowsEmitter::storeRow() {
   auto yield = sweep.getSegmentYield(segment);
   // If no reduction of the row has synchronized the threads, some may still
   // have to read a value that is replaced here.
-  if (lastPhase == 0 && llvm::any_of(slots.results, [&](int slot) {
-        return slot >= 0 && slots.operands[slot].index == kI &&
-               slots.operands[slot].read;
-      }))
+  if (lastPhase == 0 && replacesRows())
     os << "__syncthreads();\n";
   for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
     if (slot >= 0 && slots.operands[slot].index == kI)

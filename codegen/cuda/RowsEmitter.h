@@ -65,6 +65,7 @@ private:
                      const llvm::Twine &column) const;
   mlir::LogicalResult declareSlice(const Slice &slice);
   void declareRowInputs();
+  bool replacesRows() const;
   void storeRow();
   // Rows that several blocks share (SharedRows.cpp).
   std::string firstColumn; // of the columns that a block processes at a time

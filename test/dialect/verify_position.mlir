@@ -37,7 +37,7 @@ func.func @along_list(%x: !list) -> !list {
 // -----
 
 func.func @outside() -> i64 {
-  // expected-error@+1 {{'foreach.extent' op expected to be in the body of foreach.map, foreach.reduce or fused.sweep}}
+  // expected-error@+1 {{'foreach.extent' op expected to be in the body of foreach.map or foreach.reduce}}
   %n = foreach.extent member : i64
   return %n : i64
 }

@@ -455,6 +455,34 @@ func.func @column_maxima(%x: !mats) -> (!list, !each) {
   return %most, %least : !list, !each
 })mlir");
 
+  // Other threads read the value of a row before it is replaced.
+  programs.add("RowsReplacedBesideColumns", R"mlir(
+func.func @rows_replaced(%x: !mats, %row: !list {foreach.donate = 1 : i64}) -> (!list, !list) {
+  %most = foreach.reduce max along i (%x = %x[i, j] : !mats, %r = %row[i] : !list) -> !list {
+    %y = arith.mulf %x, %r : f32
+    foreach.yield %y : f32
+  }
+  %less = foreach.map (%r = %row : !list) -> !list {
+    %y = arith.negf %r : f32
+    foreach.yield %y : f32
+  }
+  return %most, %less : !list, !list
+})mlir");
+
+  // No column is reduced or stored: columns are complete with the member.
+  programs.add("ColumnsOfTheMember", R"mlir(
+func.func @columns_of_the_member(%x: !mats, %col: !list) -> (!each, !each) {
+  %sum = foreach.reduce max along member (%x = %x[i, j] : !mats, %c = %col[j] : !list) -> !each {
+    %y = arith.mulf %x, %c : f32
+    foreach.yield %y : f32
+  }
+  %of_columns = foreach.reduce max along member (%c = %col : !list, %s = %sum : !each) -> !each {
+    %y = arith.mulf %c, %s : f32
+    foreach.yield %y : f32
+  }
+  return %sum, %of_columns : !each, !each
+})mlir");
+
   programs.add("SharedRowsOfManyTypes", R"mlir(
 !hm = !foreach.list<tensor<?x?xf16>>
 !wm = !foreach.list<tensor<?x?xf64>>
