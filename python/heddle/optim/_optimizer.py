@@ -20,7 +20,7 @@ from .._values import listed, number, real, short
 from ..errors import BadInput
 from . import _average, _capture, _loading, _norm, _programs
 from ._arguments import bind
-from ._hyperparameters import number_of, read
+from ._hyperparameters import check_readable, number_of, read
 from ._members import Member
 from ._part import Part
 from ._spec import Spec
@@ -139,13 +139,23 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                     )
                 if value.numel() != 1:
                     raise ValueError(f"Tensor {spoken} must be 1-element")
-            elif real(value) is None:
-                raise TypeError(f"{spoken}: expected a number, found {short(value)}")
+                check_readable(spoken, value)
+                read_value = value
+            else:
+                read_value = real(value)  # a number of any library may refuse to be compared
+                if read_value is None:
+                    raise TypeError(f"{spoken}: expected a number, found {short(value)}")
             if index is not None:
-                if not 0.0 <= value < 1.0:
+                if not 0.0 <= read_value < 1.0:
                     raise ValueError(f"Invalid {_singular(key)} parameter at index {index}: {value}")
-            elif not 0.0 <= value:
+            elif not 0.0 <= read_value:
                 raise ValueError(f"Invalid {_SPOKEN.get(name, f'{name} value')}: {value}")
+        for name in _unchecked(spec):
+            value = number_of(group, name, spec)
+            if isinstance(value, torch.Tensor):
+                check_readable(name, value)
+            else:
+                number(value, name)
         for key in {key for key, _ in spec.parts.values()}:
             if len({isinstance(value, torch.Tensor) for value in group[key]}) > 1:
                 raise ValueError(f"{key} must be either both floats or both Tensors")
@@ -467,6 +477,16 @@ _profiler: Any = torch.autograd.profiler
 
 #: How PyTorch's errors call an entry.
 _SPOKEN = {"lr": "learning rate", "eps": "epsilon value"}
+
+
+def _unchecked(spec: Spec) -> list[str]:
+    """Hyperparameters that may have any value, but must be numbers."""
+    known = {*spec.options, *spec.ignored, *spec.checked, *(key for key, _ in spec.parts.values())}
+    return [
+        name
+        for name, default in spec.defaults.items()
+        if name not in known and (type(default) in (int, float) or (default is None and name in spec.optional))
+    ]
 
 
 def _singular(key: str) -> str:
