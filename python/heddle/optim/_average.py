@@ -40,7 +40,7 @@ def check_training(optimizer: Optimizer) -> None:
 
 def _switch(optimizer: Any, *, to_training: bool) -> None:
     """Moves each parameter along the line between the average and the state."""
-    with torch.no_grad():
+    with optimizer._lock, torch.no_grad():
         moves = [
             (value, base, 1 - share if to_training else 1 - 1 / share)
             for place, group in enumerate(optimizer.param_groups)

@@ -10,6 +10,8 @@ import importlib
 import inspect
 import itertools
 import operator
+import os
+import threading
 import weakref
 from typing import NamedTuple
 
@@ -57,6 +59,18 @@ def _seen(group: Mapping[str, Any], params: tuple[Any, ...], values: tuple[Any, 
     return _Seen(group["params"], params, values, any(isinstance(value, _CHANGING) for value in values))
 
 
+#: All optimizers. A forked child replaces their locks, which a thread of the parent may hold.
+_optimizers: weakref.WeakSet[Optimizer] = weakref.WeakSet()
+
+
+def _unlock() -> None:
+    for optimizer in tuple(_optimizers):
+        optimizer._lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_unlock)
+
+
 class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is typed as Any
     """The base class of heddle's optimizers: a `torch.optim.Optimizer` whose step is one launch for each device.
 
@@ -94,6 +108,10 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
 
     def _reset(self) -> None:
         """Forgets everything that was derived from groups and state."""
+        if "_lock" not in self.__dict__:
+            # Steps of several threads take turns: one must not free state that another one reads.
+            self._lock = threading.RLock()
+            _optimizers.add(self)
         self._parts: dict[bool, list[Part]] = {}
         self._seen: list[_Seen] = []
         #: Parameters without gradient that no program can update.
@@ -203,9 +221,10 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Loads state, as `torch.optim.Optimizer.load_state_dict` does; single values keep their precision."""
-        super().load_state_dict(state_dict)
-        if not self._optimizer_load_state_dict_pre_hooks:  # a hook may have loaded something else
-            _loading.restore_values(self, state_dict)
+        with self._lock:
+            super().load_state_dict(state_dict)
+            if not self._optimizer_load_state_dict_pre_hooks:  # a hook may have loaded something else
+                _loading.restore_values(self, state_dict)
 
     def _load_in_place(self, before: Mapping[Any, Any]) -> None:
         """Copies loaded state into the tensors that captured steps use."""
@@ -224,7 +243,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         Call it before a replay of the captured graph, on the stream of the replay, after a scheduler or the caller has
         changed a group. Steps that are not captured read the groups themselves.
         """
-        with torch.no_grad():
+        with self._lock, torch.no_grad():
             for part in self._captured:
                 part.hyperparameters.update(self.param_groups, part.current_stream())
                 if self._max_norm is not None and part.clips:
@@ -603,7 +622,8 @@ def _run(optimizer: Optimizer) -> None:
     set_grad_enabled = torch._C._set_grad_enabled
     set_grad_enabled(False)
     try:
-        optimizer._run()
+        with optimizer._lock:
+            optimizer._run()
     finally:
         set_grad_enabled(is_enabled)
 
