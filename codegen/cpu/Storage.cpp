@@ -34,6 +34,21 @@ public:
         b.CreateSelect(b.CreateFCmpUNO(value, value), quiet, rounded));
   }
 
+  /// An f64 as an f32 that rounds to the same 16-bit float as the f64: the f32
+  /// towards zero, with its last bit set if it is not exact.
+  Value *sticky(Value *value) {
+    Value *nearest = b.CreateFPTrunc(value, b.getFloatTy());
+    Value *back = b.CreateFPExt(nearest, b.getDoubleTy());
+    auto magnitude = [&](Value *number) {
+      return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, number);
+    };
+    Value *isFar = b.CreateFCmpOGT(magnitude(back), magnitude(value));
+    Value *isInexact = b.CreateFCmpONE(back, value);
+    Value *inward =
+        b.CreateSub(asInt(nearest), b.CreateZExt(isFar, b.getInt32Ty()));
+    return asFloat(b.CreateOr(inward, b.CreateZExt(isInexact, b.getInt32Ty())));
+  }
+
   Value *fromF16(Value *bits) {
     if (ir.host.convertsF16)
       return b.CreateFPExt(b.CreateBitCast(bits, b.getHalfTy()),
@@ -95,9 +110,10 @@ Value *convert(Ir &ir, Value *value, mlir::Type from, mlir::Type to) {
   }
   if (from.isF32() && to.isF64())
     return ir.b.CreateFPExt(value, ir.b.getDoubleTy());
+  if (from.isF64() && to.isF32())
+    return ir.b.CreateFPTrunc(value, ir.b.getFloatTy());
   if (from.isF64())
-    return convert(ir, ir.b.CreateFPTrunc(value, ir.b.getFloatTy()),
-                   mlir::Float32Type::get(from.getContext()), to);
+    value = Bits(ir).sticky(value);
   return to.isF16() ? Bits(ir).toF16(value) : Bits(ir).toBf16(value);
 }
 

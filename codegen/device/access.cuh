@@ -8,6 +8,16 @@
 
 namespace heddle {
 
+// A float that rounds to the same 16-bit float as x: x towards zero, with the last bit
+// set if it is not exact. Rounding twice to the nearest can end one unit away.
+__device__ __forceinline__ float sticky(double x) {
+  float nearest = static_cast<float>(x);
+  double back = nearest;
+  bool is_far = back < 0 ? back < x : back > x;
+  bool is_inexact = back < x || back > x;
+  return __uint_as_float((__float_as_uint(nearest) - is_far) | is_inexact);
+}
+
 // Converts between storage type and compute type.
 template <class To, class From> __device__ __forceinline__ To convert(From x) {
   return static_cast<To>(x);
@@ -17,9 +27,9 @@ template <> __device__ __forceinline__ double convert<double, f16>(f16 x) { retu
 template <> __device__ __forceinline__ float convert<float, bf16>(bf16 x) { return to_f32(x); }
 template <> __device__ __forceinline__ double convert<double, bf16>(bf16 x) { return to_f32(x); }
 template <> __device__ __forceinline__ f16 convert<f16, float>(float x) { return to_f16(x); }
-template <> __device__ __forceinline__ f16 convert<f16, double>(double x) { return to_f16(static_cast<float>(x)); }
+template <> __device__ __forceinline__ f16 convert<f16, double>(double x) { return to_f16(sticky(x)); }
 template <> __device__ __forceinline__ bf16 convert<bf16, float>(float x) { return to_bf16(x); }
-template <> __device__ __forceinline__ bf16 convert<bf16, double>(double x) { return to_bf16(static_cast<float>(x)); }
+template <> __device__ __forceinline__ bf16 convert<bf16, double>(double x) { return to_bf16(sticky(x)); }
 
 template <class T, int N> struct alignas(sizeof(T) * N) pack { T element[N]; };
 
@@ -58,6 +68,7 @@ template <class T, int N> struct packed {
     else
       first = x;
   }
+  __device__ __forceinline__ void set(int k, double x) { set(k, sticky(x)); }
 };
 
 // Reads this thread's elements of the tile at `from`; elements at and after `count` are

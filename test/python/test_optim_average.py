@@ -130,3 +130,48 @@ def test_mistakes():
     with pytest.raises(ValueError, match="Invalid beta parameter at index 0: 0"):
         make("AdamWScheduleFree", support.parameters(), betas=(0.0, 0.9))
     assert not hasattr(heddle.optim.SGD(support.parameters()), "eval")
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_single_values_are_restored_without_a_larger_parameter(dtype):
+    """The sum of weights of a model of parameters without dimensions is not rounded to their type."""
+    params = support.parameters(dtype=dtype, shapes=((), ()))
+    loaded = support.copies(params)
+    optimizer, other = (make("SGDScheduleFree", each, lr=1e-5) for each in (params, loaded))
+    for number in range(3):
+        step(optimizer, params, number)
+    other.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    assert float(other.state[loaded[0]]["weight_sum"]) == float(optimizer.state[params[0]]["weight_sum"]) > 0
+    loaded[0].data.copy_(params[0])
+    loaded[1].data.copy_(params[1])
+    for number in range(3, 6):
+        step(optimizer, params, number)
+        step(other, loaded, number)
+    assert all(map(torch.equal, params, loaded))
+    support.assert_same_state(optimizer, other, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("method", ["train", "eval"])
+def test_a_refused_switch_writes_nothing(method):
+    params = support.parameters()
+    optimizer = make("SGDScheduleFree", params)
+    for number in range(2):
+        step(optimizer, params, number)
+    if method == "train":
+        optimizer.eval()
+    before = [param.detach().clone() for param in params]
+    state = optimizer.state[params[-1]]
+    good = state["z"]
+    for value, found in ((torch.zeros(7), r"\(7,\)"), (1.0, "float"), (good.to_sparse(), "sparse")):
+        state["z"] = value
+        with pytest.raises(heddle.errors.BadInput, match=f"state 'z' of parameter {len(params) - 1} of group 0: expected .*{found}"):
+            getattr(optimizer, method)()
+        assert all(map(torch.equal, params, before))
+    state["z"] = good
+    optimizer.param_groups[0]["momentum"] = 0
+    with pytest.raises(heddle.errors.BadInput, match="momentum: expected a number above 0"):
+        getattr(optimizer, method)()
+    assert all(map(torch.equal, params, before))
+    optimizer.param_groups[0]["momentum"] = 0.9
+    getattr(optimizer, method)()
+    assert not torch.equal(params[-1], before[-1])

@@ -223,3 +223,68 @@ def test_cautious_is_an_entry_only_if_it_was_given(name):
     assert all(map(torch.equal, params[3:], start[3:])) and not torch.equal(params[0], start[0])
     with pytest.raises(TypeError, match="cautious: expected True or False"):
         getattr(heddle.optim, name)(start, cautious=torch.ones(2), **options)
+
+
+class _Refusing:
+    """A number that refuses to be compared, as decimal.Decimal("nan") does."""
+
+    def __float__(self):
+        return float("nan")
+
+    def __le__(self, other):
+        raise ArithmeticError("refused")
+
+    __lt__ = __ge__ = __gt__ = __le__
+
+
+#: Values of a hyperparameter that are no finite real numbers in memory.
+NO_NUMBERS = (
+    "abc",
+    1j,
+    10**400,
+    [1.0],
+    _Refusing(),
+    torch.tensor(1j),
+    torch.empty((), device="meta"),
+    torch.tensor([0.5]).to_sparse(),
+)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_a_hyperparameter_that_is_no_number_is_named(name):
+    """By the constructor, or by the step if it is set later. A first step that is refused leaves no state."""
+    spec = getattr(heddle.optim, name).spec
+    entries = [key for key, value in spec.defaults.items() if type(value) in (int, float, type(None))]
+    for entry in set(entries) - set(spec.ignored):
+        for value in NO_NUMBERS:
+            if isinstance(value, _Refusing) and entry not in spec.checked:
+                continue  # NaN is a number
+            with pytest.raises((ValueError, TypeError), match={"lr": "lr|learning rate", "eps": "eps"}.get(entry, entry)):
+                getattr(heddle.optim, name)(support.parameters(), **{entry: value})
+        params = support.parameters()
+        optimizer = getattr(heddle.optim, name)(params)
+        optimizer.param_groups[0][entry] = torch.tensor(1j)
+        support.set_gradients(params)
+        with pytest.raises((heddle.errors.BadInput, TypeError), match=entry):
+            optimizer.step()
+        assert all(torch.equal(*pair) for pair in zip(params, support.parameters())) and not any(optimizer.state.values())
+
+
+@pytest.mark.parametrize("name, entry", [("Adagrad", "initial_accumulator_value"), ("Yogi", "initial_accumulator"), ("Rprop", "lr")])
+def test_initial_values(name, entry):
+    """A number of any library, and one that the type of the state cannot hold."""
+    import fractions
+
+    make = getattr(heddle.optim, name)
+    both = support.parameters(), support.parameters()
+    for params, value in zip(both, (0.5, fractions.Fraction(1, 2))):
+        support.set_gradients(params)
+        make(params, **{entry: value}).step()
+    assert all(map(torch.equal, *both))
+    params = support.parameters(shapes=((3,),))
+    for value in (1e308, 2**140):
+        optimizer = make(params, **{entry: value})
+        support.set_gradients(params)
+        with pytest.raises(heddle.errors.BadInput, match=f"{entry}: expected a number that torch.float32 can hold"):
+            optimizer.step()
+        assert not any(optimizer.state.values())

@@ -6,6 +6,7 @@ import importlib
 import io
 import os
 import pickle
+import subprocess
 import sys
 
 import pytest
@@ -403,3 +404,55 @@ def test_single_values_keep_their_precision(name, key, dtype):
     second.step()
     assert all(map(torch.equal, params, others))
     assert all(torch.equal(first.state[a][key], second.state[b][key]) for a, b in zip(params, others))
+
+
+def test_threads_take_turns():
+    """Steps, and loads of state, of one optimizer on several threads: none reads state that another one has freed."""
+    script = """
+import os, sys, threading, torch, heddle.optim
+sys.setswitchinterval(1e-6)
+for name in ("AdamW", "LAMB", "SGDScheduleFree"):
+    for _ in range(10):
+        params = [torch.nn.Parameter(torch.ones(shape)) for shape in ((3, 4), (), (0,), (700,))]
+        for param in params:
+            param.grad = torch.ones_like(param)
+        optimizer = getattr(heddle.optim, name)(params)
+        together = threading.Barrier(4)
+
+        def step():
+            together.wait()
+            for _ in range(50):
+                optimizer.step()
+
+        threads = [threading.Thread(target=step) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert optimizer.state[params[0]]["step"] == 200, optimizer.state[params[0]]["step"]
+        states = optimizer.state_dict()
+
+        def load():
+            together.wait()
+            for _ in range(50):
+                optimizer.load_state_dict(states)
+
+        threads = [threading.Thread(target=each) for each in (step, step, step, load)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    optimizer._lock.acquire()  # as another thread of the parent, which is in a step
+    child = []
+    def fork():
+        child.append(os.fork())
+        if not child[0]:
+            optimizer.step()
+            os._exit(0)
+    thread = threading.Thread(target=fork)
+    thread.start()
+    thread.join()
+    assert os.waitpid(child[0], 0)[1] == 0
+    optimizer._lock.release()
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=300)

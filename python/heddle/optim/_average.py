@@ -6,12 +6,16 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+from .._values import number
+from ..errors import BadInput
+from ._checks import check_state
 from ._hyperparameters import read
 from ._torch import local, torch
 from ._tracking import peek
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from ._optimizer import Optimizer
@@ -36,20 +40,37 @@ def check_training(optimizer: Optimizer) -> None:
 
 def _switch(optimizer: Any, *, to_training: bool) -> None:
     """Moves each parameter along the line between the average and the state."""
-    key, name = optimizer.spec.average
-    with torch.no_grad():
+    with optimizer._lock, torch.no_grad():
+        moves = [
+            (value, base, 1 - share if to_training else 1 - 1 / share)
+            for place, group in enumerate(optimizer.param_groups)
+            if group[_MODE] != to_training
+            for value, base, share in _moved(optimizer, place)
+        ]
+        # Everything fits: nothing was written so far.
+        for value, base, weight in moves:
+            value.copy_(value.to(base.dtype).lerp_(base, weight) if value.dtype != base.dtype else value.lerp(base, weight))
         for group in optimizer.param_groups:
-            if group[_MODE] == to_training:
-                continue
-            share = float(read(group, name, optimizer.spec.parts))
-            weight = 1 - share if to_training else 1 - 1 / share
-            for param in group["params"]:
-                base = peek(optimizer.state.get(param, {}), key)
-                if base is None:
-                    continue
-                value, base = local(param), local(base)
-                value.copy_(value.to(base.dtype).lerp_(base, weight) if value.dtype != base.dtype else value.lerp(base, weight))
             group[_MODE] = to_training
+
+
+def _moved(optimizer: Any, place: int) -> Iterator[tuple[Any, Any, float]]:
+    """The parameters of a group that have been stepped, their state, and the share of the average."""
+    key, name = optimizer.spec.average
+    group = optimizer.param_groups[place]
+    share = number(read(group, name, optimizer.spec.parts), name)
+    if not 0 < share <= 1:
+        raise BadInput(f"{name}: expected a number above 0 and at most 1 in group {place}, found {share}")
+    for index, param in enumerate(group["params"]):
+        base = peek(optimizer.state.get(param, {}), key)
+        if base is None:
+            continue
+        what = f"state '{key}' of parameter {index} of group {place}"
+        if not isinstance(base, torch.Tensor) or base.shape != param.shape or base.device != param.device:
+            found = f"{tuple(base.shape)} on {base.device}" if isinstance(base, torch.Tensor) else type(base).__name__
+            raise BadInput(f"{what}: expected a tensor of shape {tuple(param.shape)} on {param.device}, found {found}")
+        check_state(what, local(base))
+        yield local(param), local(base), share
 
 
 def train(self: Any) -> None:

@@ -81,6 +81,14 @@ class Hyperparameters:
             else:
                 self._graph.bind_scalar(name, self._table[0, column])
 
+    def check(self, groups: Sequence[dict[str, Any]]) -> None:
+        """Refuses values that are no numbers."""
+        for place in self._used:
+            for name in self._names:
+                value = number_of(groups[place], name, self._spec)
+                if type(value) is not float:
+                    _number(name, value)
+
     def update(self, groups: Sequence[dict[str, Any]], stream: int) -> None:
         """Passes the values of the groups to the program, for all steps from the next one on."""
         values = []
@@ -142,10 +150,20 @@ def _same(old: Any, new: float) -> bool:
     return type(old) is float and old == new
 
 
+def check_readable(name: str, value: Any) -> None:
+    """Refuses a tensor that is no real number, or is in no memory."""
+    if value.is_complex() or value.layout is not torch.strided or value.device.type == "meta":
+        raise BadInput(
+            f"{name}: expected a dense tensor of a real number, found dtype {value.dtype} and layout {value.layout} on "
+            f"{value.device}"
+        )
+
+
 def _number(name: str, value: Any) -> Any:
     """A number, or a tensor on a device."""
     if isinstance(value, torch.Tensor):
         if value.numel() != 1:
             raise BadInput(f"{name}: expected a number or a tensor of one element, found shape {tuple(value.shape)}")
+        check_readable(name, value)
         return value if value.device.type != "cpu" else float(value.item())
     return number(value, name)

@@ -26,10 +26,12 @@ def restore_values(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
     params = [param for group in optimizer.param_groups for param in group["params"]]
     states = [loaded["state"].get(place) for place in places]
     states = [state if isinstance(state, dict) else {} for state in states]
-    # A parameter without dimensions does not tell which state is as large as it is.
+    # A parameter without dimensions does not tell which state is as large as it is. If there are no others, all is
+    # restored, and the next step converts what is as large as the parameter. A captured step uses what there is.
+    tells = any(param.ndim and state for param, state in zip(params, states))
     keys = {
         key
-        for param, state in zip(params, states) if param.ndim
+        for param, state in zip(params, states) if param.ndim or not (tells or optimizer._captured)
         for key, value in state.items() if isinstance(value, torch.Tensor) and value.ndim == 0
     }
     with torch.no_grad():

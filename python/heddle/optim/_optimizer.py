@@ -10,6 +10,8 @@ import importlib
 import inspect
 import itertools
 import operator
+import os
+import threading
 import weakref
 from typing import NamedTuple
 
@@ -20,7 +22,7 @@ from .._values import listed, number, real, short
 from ..errors import BadInput
 from . import _average, _capture, _loading, _norm, _programs
 from ._arguments import bind
-from ._hyperparameters import number_of, read
+from ._hyperparameters import check_readable, number_of, read
 from ._members import Member
 from ._part import Part
 from ._spec import Spec
@@ -55,6 +57,18 @@ class _Seen(NamedTuple):
 
 def _seen(group: Mapping[str, Any], params: tuple[Any, ...], values: tuple[Any, ...]) -> _Seen:
     return _Seen(group["params"], params, values, any(isinstance(value, _CHANGING) for value in values))
+
+
+#: All optimizers. A forked child replaces their locks, which a thread of the parent may hold.
+_optimizers: weakref.WeakSet[Optimizer] = weakref.WeakSet()
+
+
+def _unlock() -> None:
+    for optimizer in tuple(_optimizers):
+        optimizer._lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_unlock)
 
 
 class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is typed as Any
@@ -94,6 +108,10 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
 
     def _reset(self) -> None:
         """Forgets everything that was derived from groups and state."""
+        if "_lock" not in self.__dict__:
+            # Steps of several threads take turns: one must not free state that another one reads.
+            self._lock = threading.RLock()
+            _optimizers.add(self)
         self._parts: dict[bool, list[Part]] = {}
         self._seen: list[_Seen] = []
         #: Parameters without gradient that no program can update.
@@ -139,13 +157,23 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                     )
                 if value.numel() != 1:
                     raise ValueError(f"Tensor {spoken} must be 1-element")
-            elif real(value) is None:
-                raise TypeError(f"{spoken}: expected a number, found {short(value)}")
+                check_readable(spoken, value)
+                read_value = value
+            else:
+                read_value = real(value)  # a number of any library may refuse to be compared
+                if read_value is None:
+                    raise TypeError(f"{spoken}: expected a number, found {short(value)}")
             if index is not None:
-                if not 0.0 <= value < 1.0:
+                if not 0.0 <= read_value < 1.0:
                     raise ValueError(f"Invalid {_singular(key)} parameter at index {index}: {value}")
-            elif not 0.0 <= value:
+            elif not 0.0 <= read_value:
                 raise ValueError(f"Invalid {_SPOKEN.get(name, f'{name} value')}: {value}")
+        for name in _unchecked(spec):
+            value = number_of(group, name, spec)
+            if isinstance(value, torch.Tensor):
+                check_readable(name, value)
+            else:
+                number(value, name)
         for key in {key for key, _ in spec.parts.values()}:
             if len({isinstance(value, torch.Tensor) for value in group[key]}) > 1:
                 raise ValueError(f"{key} must be either both floats or both Tensors")
@@ -193,9 +221,10 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Loads state, as `torch.optim.Optimizer.load_state_dict` does; single values keep their precision."""
-        super().load_state_dict(state_dict)
-        if not self._optimizer_load_state_dict_pre_hooks:  # a hook may have loaded something else
-            _loading.restore_values(self, state_dict)
+        with self._lock:
+            super().load_state_dict(state_dict)
+            if not self._optimizer_load_state_dict_pre_hooks:  # a hook may have loaded something else
+                _loading.restore_values(self, state_dict)
 
     def _load_in_place(self, before: Mapping[Any, Any]) -> None:
         """Copies loaded state into the tensors that captured steps use."""
@@ -214,7 +243,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         Call it before a replay of the captured graph, on the stream of the replay, after a scheduler or the caller has
         changed a group. Steps that are not captured read the groups themselves.
         """
-        with torch.no_grad():
+        with self._lock, torch.no_grad():
             for part in self._captured:
                 part.hyperparameters.update(self.param_groups, part.current_stream())
                 if self._max_norm is not None and part.clips:
@@ -469,6 +498,16 @@ _profiler: Any = torch.autograd.profiler
 _SPOKEN = {"lr": "learning rate", "eps": "epsilon value"}
 
 
+def _unchecked(spec: Spec) -> list[str]:
+    """Hyperparameters that may have any value, but must be numbers."""
+    known = {*spec.options, *spec.ignored, *spec.checked, *(key for key, _ in spec.parts.values())}
+    return [
+        name
+        for name, default in spec.defaults.items()
+        if name not in known and (type(default) in (int, float) or (default is None and name in spec.optional))
+    ]
+
+
 def _singular(key: str) -> str:
     return key.removesuffix("s")
 
@@ -583,7 +622,8 @@ def _run(optimizer: Optimizer) -> None:
     set_grad_enabled = torch._C._set_grad_enabled
     set_grad_enabled(False)
     try:
-        optimizer._run()
+        with optimizer._lock:
+            optimizer._run()
     finally:
         set_grad_enabled(is_enabled)
 

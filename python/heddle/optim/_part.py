@@ -164,6 +164,7 @@ class Part:
         rebind_active = not is_bound or active.tobytes() != self._active.tobytes()
         tensors.check_overlaps(active, has_moved or rebind_active)
         if rebind_active or self._seen_changes != self._changes.count:
+            self.hyperparameters.check(self._groups)  # before state is made
             self.state.read(active, self._groups)
             self.state.bind()
             has_changed = True

@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from .. import _fast
 from .._values import counted, listed, number
 from ..errors import BadInput
 from ._checks import check_state
+from ._hyperparameters import check_readable
 from ._torch import DTYPES, empty_in_order, is_dense, is_distributed, local, same_order, torch
 from ._tracking import Bound, MemberState, peek
 
@@ -231,9 +233,13 @@ class StateLists:
         """New state of these members."""
         entry = self._spec.initial.get(each.key)
         values = [groups[self._members.all[place].group][entry] if entry else each.initial for place in places]
+        for value in values:
+            if isinstance(value, torch.Tensor):
+                check_readable(str(entry), value)
+        values = [value if isinstance(value, torch.Tensor) else number(value, str(entry)) for value in values]
         if each.rank:
-            return [self._filled(place, value) for place, value in zip(places, values)]
-        on_host = [0.0 if isinstance(value, torch.Tensor) else number(value, str(entry)) for value in values]
+            return [self._filled(place, value, str(entry)) for place, value in zip(places, values)]
+        on_host = [0.0 if isinstance(value, torch.Tensor) else value for value in values]
         # Views of one tensor.
         made = torch.tensor(
             [1.0 if was else value for was, value in zip(old, on_host)], dtype=torch.float32, device="cpu"
@@ -243,7 +249,7 @@ class StateLists:
                 made[place].copy_(value.detach().reshape(()))
         return list(made.unbind())
 
-    def _filled(self, place: int, value: Any) -> Any:
+    def _filled(self, place: int, value: Any, entry: str) -> Any:
         """New state as large as the parameter, whose elements have a value: a number, or a tensor of one element."""
         made = torch.empty_like(
             self._members.all[place].param.detach(),
@@ -252,9 +258,13 @@ class StateLists:
             requires_grad=False,
         )
         # The parts of a complex number are elements of their own.
-        (torch.view_as_real(made) if made.is_complex() else made).fill_(
-            value.detach().reshape(()) if isinstance(value, torch.Tensor) else value
-        )
+        parts = torch.view_as_real(made) if made.is_complex() else made
+        if isinstance(value, torch.Tensor):
+            parts.fill_(value.detach().reshape(()))
+        elif math.isfinite(value) and abs(value) > torch.finfo(made.dtype).max:
+            raise BadInput(f"{entry}: expected a number that {made.dtype} can hold, found {value}")
+        else:
+            parts.fill_(value)
         return made
 
 

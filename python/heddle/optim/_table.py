@@ -7,8 +7,9 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import dataclasses
+import math
 
-from .._values import real, short
+from .._values import number, real, short
 from ..errors import BadInput
 from ._spec import Spec
 
@@ -46,7 +47,7 @@ def standard(
         settings["groups"] = str(groups).lower()
         for option, value in options.items():
             if option in numbers:
-                settings[option] = repr(float(value))
+                settings[option] = repr(number(value, option))
                 continue
             # A hyperparameter only has to be other than 0 here: its value is an argument of the program. The value is
             # one that every check of the library accepts.
@@ -79,7 +80,10 @@ def _cautious(group: Mapping[str, Any]) -> str | None:
 
 
 def _average(group: Mapping[str, Any]) -> str | None:
-    """The parameters of evaluation divide by the share of the average."""
+    """The parameters of evaluation divide by the share of the average. Powers are part of the program."""
+    for name in ("r", "weight_lr_power"):
+        if not isinstance(group[name], (int, float)) or not math.isfinite(number(group[name], name)):
+            return f"{name}: expected a finite number, found {short(group[name])}"
     if "momentum" in group and not 0 < group["momentum"] < 1:
         return f"Momentum must be between 0 and 1 exclusive: {group['momentum']}"
     if "betas" in group and group["betas"][0] <= 0:

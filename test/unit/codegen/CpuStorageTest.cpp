@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares the conversions for hosts without conversion instructions with those
+// Compares the conversions, also those for hosts without instructions, with those
 // of the compiler.
 //
 //===----------------------------------------------------------------------===//
@@ -12,9 +12,13 @@
 #include "codegen/cpu/Storage.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 using namespace heddle::cpu;
 
@@ -25,9 +29,9 @@ class Converter {
 public:
   using Function = void (*)(const void *from, void *to, int64_t count);
 
-  Converter(mlir::Type from, mlir::Type to) {
+  Converter(mlir::Type from, mlir::Type to, bool hasInstructions = false) {
     Host host = cantFail(Host::detect());
-    host.traits.convertsF16 = false;
+    host.traits.convertsF16 &= hasInstructions;
     auto context = std::make_unique<llvm::LLVMContext>();
     auto module = std::make_unique<llvm::Module>("convert", *context);
     Ir ir(*module, host.traits);
@@ -97,6 +101,56 @@ TEST(CpuStorage, HalvesRoundWithoutInstructions) {
       ASSERT_NE(widened(to[k]), widened(to[k]));
     else
       ASSERT_EQ(std::memcmp(&to[k], &expected, 2), 0) << from[k];
+  }
+}
+
+/// Numbers between two 16-bit floats, and next to their middle: a rounding to
+/// f32 before makes them the middle.
+std::vector<double> betweenHalves(const llvm::fltSemantics &format) {
+  std::vector<double> numbers;
+  for (int bits = 0; bits < 65535; ++bits) {
+    double ends[2];
+    for (int end : {0, 1}) {
+      llvm::APFloat value(format, llvm::APInt(16, bits + end));
+      bool losesInfo;
+      value.convert(llvm::APFloat::IEEEdouble(),
+                    llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+      ends[end] = value.convertToDouble();
+    }
+    if (!std::isfinite(ends[0]) || !std::isfinite(ends[1]))
+      continue;
+    double middle = ends[0] / 2 + ends[1] / 2;
+    for (double number :
+         {ends[0], middle, middle * (1 + 0x1p-40), middle * (1 - 0x1p-40)})
+      numbers.push_back(number);
+  }
+  for (double number : {0x1p-1074, 1e-300, 65519.999999, 65520.0, 1e39, 1e300,
+                        3.3961775292304e38, 3.3961775292305e38,
+                        std::numeric_limits<double>::infinity()})
+    numbers.insert(numbers.end(), {number, -number});
+  return numbers;
+}
+
+TEST(CpuStorage, DoublesRoundOnce) {
+  mlir::MLIRContext context;
+  for (mlir::Type type : {mlir::Type(mlir::Float16Type::get(&context)),
+                          mlir::Type(mlir::BFloat16Type::get(&context))}) {
+    const llvm::fltSemantics &format =
+        mlir::cast<mlir::FloatType>(type).getFloatSemantics();
+    std::vector<double> from = betweenHalves(format);
+    for (bool hasInstructions : {false, true}) {
+      Converter converter(mlir::Float64Type::get(&context), type,
+                          hasInstructions);
+      std::vector<uint16_t> to(from.size());
+      converter.run(from.data(), to.data(), from.size());
+      for (auto [number, bits] : llvm::zip(from, to)) {
+        llvm::APFloat value(number);
+        bool losesInfo;
+        value.convert(format, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+        ASSERT_EQ(bits, value.bitcastToAPInt().getZExtValue())
+            << number << (type.isF16() ? " as f16" : " as bf16");
+      }
+    }
   }
 }
 
