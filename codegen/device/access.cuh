@@ -13,7 +13,7 @@ namespace heddle {
 __device__ __forceinline__ float sticky(double x) {
   float nearest = static_cast<float>(x);
   double back = nearest;
-  bool is_far = back < 0 ? back < x : back > x;
+  bool is_far = x < 0 ? back < x : back > x; // not if it is a zero
   bool is_inexact = back < x || back > x;
   return __uint_as_float((__float_as_uint(nearest) - is_far) | is_inexact);
 }

@@ -93,7 +93,7 @@ const std::vector<NamedProgram> &standardPrograms() {
           "adan:max_grad_norm=1,no_prox=true,weight_decay=0.1",
           "yogi:weight_decay=0.1",
           "adam:dtype=f64,state=f16",
-          "ademamix:dtype=f64,state=bf16",
+          "adagrad:dtype=f64,state=bf16",
           "adopt:weight_decay=0.1,maximize=true",
           "adopt:decouple=true,weight_decay=0.1,clip=false,dtype=bf16",
           "ademamix:weight_decay=0.1",
