@@ -288,3 +288,11 @@ def test_initial_values(name, entry):
         with pytest.raises(heddle.errors.BadInput, match=f"{entry}: expected a number that torch.float32 can hold"):
             optimizer.step()
         assert not any(optimizer.state.values())
+
+
+def test_adan_takes_fused_as_its_authors_class_does():
+    both = support.parameters(), support.parameters()
+    for params, fused in zip(both, (False, True)):
+        support.set_gradients(params)
+        heddle.optim.Adan(params, fused=fused).step()
+    assert all(map(torch.equal, *both))

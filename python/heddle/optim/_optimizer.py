@@ -180,7 +180,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         problem = spec.check and spec.check(group)
         if problem:
             raise BadInput(problem)
-        if group.get("fused") and group.get("foreach"):
+        # The authors' class of Adan takes both, and has `foreach=True` by default.
+        if group.get("fused") and group.get("foreach") and not spec.defaults.get("foreach"):
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         if group.get("fused") and group.get("differentiable"):
             raise RuntimeError("`fused` does not support `differentiable`")
