@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares the conversions, also those for hosts without instructions, with those
-// of the compiler.
+// Compares the conversions, also those for hosts without instructions, with
+// those of the compiler.
 //
 //===----------------------------------------------------------------------===//
 
