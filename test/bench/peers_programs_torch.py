@@ -23,11 +23,10 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from heddle_report import measure_heddle  # noqa: E402
 from peers_torch import ROOT, conditions_line, element_type, require_torch, write_markdown  # noqa: E402
 from sizes import shapes_of  # noqa: E402
 from stopwatch import as_graph, device_time  # noqa: E402
@@ -102,21 +101,6 @@ def measure_torch(torch, rows, models):
     return {"torch": torch.__version__, "torch_cuda": torch.version.cuda}
 
 
-def measure_heddle(arguments):
-    command = [arguments.heddle, "bench", "programs", str(FOLDER), "--programs", arguments.programs]
-    command += ["--models", arguments.models] if arguments.models else ["--sizes", arguments.sizes]
-    command += ["--dtype", arguments.dtype]
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "heddle.json")
-        code = subprocess.run(command + [f"--json={path}"], stdout=sys.stderr).returncode
-        if not os.path.exists(path):
-            sys.exit("peers_programs_torch.py: heddle bench failed")
-        if code:
-            print("peers_programs_torch.py: heddle bench reported failures", file=sys.stderr)
-        with open(path) as file:
-            return json.load(file)
-
-
 def table(report):
     """Returns the report as Markdown: times in microseconds and ratios to the floor."""
     rows = report["rows"]
@@ -148,7 +132,8 @@ def main():
         with open(arguments.heddle_json) as file:
             report = json.load(file)
     else:
-        report = measure_heddle(arguments)
+        lists = "models" if arguments.models else "sizes"
+        report = measure_heddle(arguments, ["programs", str(FOLDER)], ("programs", lists, "dtype"))
     if not arguments.no_torch:
         with open(ROOT / "examples" / "shapes" / "models.json") as file:
             report["conditions"].update(measure_torch(torch, report["rows"], json.load(file)))

@@ -20,11 +20,10 @@ import gc
 import json
 import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from heddle_report import measure_heddle  # noqa: E402
 from peers_torch import ROOT, conditions_line, element_type, require_torch, write_markdown  # noqa: E402
 from sizes import shapes_of  # noqa: E402
 from stopwatch import as_graph, device_time  # noqa: E402
@@ -73,22 +72,6 @@ def measure_torch(torch, rows, models):
     return {"torch": torch.__version__, "torch_cuda": torch.version.cuda}
 
 
-def measure_heddle(arguments):
-    command = [arguments.heddle, "bench", "rows"]
-    for option in ("shapes", "models", "sizes", "programs", "dtype"):
-        if getattr(arguments, option):
-            command += [f"--{option}", getattr(arguments, option)]
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "heddle.json")
-        code = subprocess.run(command + [f"--json={path}"], stdout=sys.stderr).returncode
-        if not os.path.exists(path):
-            sys.exit("peers_rows_torch.py: heddle bench failed")
-        if code:
-            print("peers_rows_torch.py: heddle bench reported failures", file=sys.stderr)
-        with open(path) as file:
-            return json.load(file)
-
-
 COLUMNS = (("heddle", "heddle_us"), ("by hand", "handwritten_us"), ("torch in a graph", "torch_graph_us"), ("torch", "torch_us"))
 
 
@@ -130,7 +113,7 @@ def main():
         with open(arguments.heddle_json) as file:
             report = json.load(file)
     else:
-        report = measure_heddle(arguments)
+        report = measure_heddle(arguments, ["rows"], ("shapes", "models", "sizes", "programs", "dtype"))
     if not arguments.no_torch:
         with open(arguments.shapes or ROOT / "examples" / "shapes" / "models.json") as file:
             report["conditions"].update(measure_torch(torch, report["rows"], json.load(file)))

@@ -28,12 +28,11 @@ import math
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from heddle_report import measure_heddle  # noqa: E402
 from peers_torch import ROOT, conditions_line, require_torch, write_markdown  # noqa: E402
 from sizes import shapes_of  # noqa: E402
 from stopwatch import as_graph  # noqa: E402
@@ -205,26 +204,6 @@ def measure_peers(torch, report, problems, seconds, save):
 # --- heddle -----------------------------------------------------------------------------------------------------------
 
 
-def measure_heddle(arguments):
-    command = [arguments.heddle, "bench", "sinkhorn"]
-    if arguments.quick:
-        command.append("--quick")
-    if arguments.lists:
-        command.append("--lists")
-    for option in ("shapes", "sizes", "dtype"):
-        if getattr(arguments, option):
-            command += [f"--{option}", getattr(arguments, option)]
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "heddle.json")
-        code = subprocess.run(command + [f"--json={path}"], stdout=sys.stderr).returncode
-        if not os.path.exists(path):
-            sys.exit("peers_sinkhorn_torch.py: heddle bench failed")
-        if code:
-            print("peers_sinkhorn_torch.py: heddle bench reported failures", file=sys.stderr)
-        with open(path) as file:
-            return json.load(file)
-
-
 # --- tables -----------------------------------------------------------------------------------------------------------
 
 COLUMNS = (
@@ -336,7 +315,8 @@ def main():
         with open(arguments.heddle_json) as file:
             report = json.load(file)
     else:
-        report = measure_heddle(arguments)
+        flags = [f"--{flag}" for flag in ("quick", "lists") if getattr(arguments, flag)]
+        report = measure_heddle(arguments, ["sinkhorn", *flags], ("shapes", "sizes", "dtype"))
     problems = [name.strip() for name in (arguments.problems or "").split(",") if name.strip()]
     known = [name_of(row) for row in report["rows"]]
     are_lists = report.get("benchmark") == "sinkhorn lists"

@@ -23,11 +23,10 @@ import json
 import math
 import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from heddle_report import measure_heddle  # noqa: E402
 from sizes import shapes_of  # noqa: E402
 from stopwatch import as_graph, device_time  # noqa: E402
 
@@ -117,21 +116,6 @@ def measure_torch(rows, shapes, zeros=False):
 
 
 # --- heddle -----------------------------------------------------------------------------------------------------------
-
-
-def measure_heddle(arguments):
-    command = [arguments.heddle, "bench", "optimizers"]
-    for option in ("shapes", "models", "sizes", "optimizers", "dtype"):
-        if getattr(arguments, option):
-            command += [f"--{option}", getattr(arguments, option)]
-    if arguments.zeros:
-        command.append("--zeros")
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "heddle.json")
-        if subprocess.run(command + [f"--json={path}"], stdout=sys.stderr).returncode:
-            sys.exit("peers_torch.py: heddle bench failed")
-        with open(path) as file:
-            return json.load(file)
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
@@ -271,7 +255,8 @@ def main():
         with open(arguments.heddle_json) as file:
             report = json.load(file)
     else:
-        report = measure_heddle(arguments)
+        words = ["optimizers"] + (["--zeros"] if arguments.zeros else [])
+        report = measure_heddle(arguments, words, ("shapes", "models", "sizes", "optimizers", "dtype"))
     if not arguments.no_torch:
         with open(arguments.shapes or ROOT / "examples" / "shapes" / "models.json") as file:
             shapes = json.load(file)
