@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs all fuzz targets on all cores of a machine without LLVM, from the bundle of `tools/dev fuzz-bundle`.
+"""Runs the fuzz targets on all cores of a machine without LLVM, from the bundle of `tools/dev fuzz-bundle`.
 
-usage: run.sh SECONDS OUT [CORES]
+usage: run.sh SECONDS OUT [CORES] [--targets program,capi,...]
 
 Takes SECONDS in all. The last part of it minimizes the corpora. OUT then has
 
@@ -83,16 +83,16 @@ class Target:
 
 
 class Run:
-    def __init__(self, seconds, out, cores):
+    def __init__(self, seconds, out, cores, names):
         self.out, self.cores, self.start = out, cores, time.time()
         self.end = self.start + seconds
         self.deadline = self.end - min(100, max(25, seconds / 4))
-        self.slice = min(SLICE, max(5, (self.deadline - self.start) * cores / (3 * len(TARGETS))))
+        self.slice = min(SLICE, max(5, (self.deadline - self.start) * cores / (3 * len(names))))
         self.work = tempfile.mkdtemp(prefix="heddle-fuzz-")
         os.makedirs(os.path.join(self.work, "inputs"))
         self.found = os.path.join(self.work, "findings")
         os.makedirs(self.found)
-        self.targets = [Target(*target, self.work) for target in TARGETS]
+        self.targets = [Target(*target, self.work) for target in TARGETS if target[0] in names]
         self.lock = threading.Lock()
         self.places = collections.Counter()
         self.environment = dict(OPTIONS, HEDDLE_CACHE_DIR=os.path.join(self.work, "cache"), TMPDIR=self.work)
@@ -271,16 +271,22 @@ class Run:
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Runs all fuzz targets on all cores.")
+    parser = argparse.ArgumentParser(description="Runs fuzz targets on all cores.")
     parser.add_argument("seconds", type=int)
     parser.add_argument("out")
     parser.add_argument("cores", type=int, nargs="?", default=len(os.sched_getaffinity(0)))
+    known = [name for name, *_ in TARGETS]
+    parser.add_argument("--targets", default=",".join(known), help="default: all")
     arguments = parser.parse_args()
+    names = arguments.targets.split(",")
+    for name in names:
+        if name not in known:
+            parser.error(f"'{name}' is no fuzz target; expected some of {', '.join(known)}")
     if arguments.seconds < 30 or arguments.cores < 1:
         parser.error("expected at least 30 seconds and one core")
     out = os.path.abspath(arguments.out)
     os.makedirs(out, exist_ok=True)
-    Run(arguments.seconds, out, arguments.cores).run()
+    Run(arguments.seconds, out, arguments.cores, names).run()
 
 
 if __name__ == "__main__":

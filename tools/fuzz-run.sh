@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Unpacks the bundle heddle-fuzz.tar.xz next to this script and runs fuzz-run.py in it, which describes the arguments:
-# run.sh SECONDS OUT [CORES]. The machine needs neither LLVM nor a network. If corpus.tar.xz of an earlier run is next to
-# this script, its inputs are seeds, too.
+# run.sh SECONDS OUT [CORES] [--targets NAMES]. The machine needs neither LLVM nor a network. If corpus.tar.xz of an
+# earlier run is next to this script, its inputs are seeds, too.
 set -u -o pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)" || exit 1
 bundle="$(mktemp -d "${TMPDIR:-/tmp}/heddle-fuzz-bundle-XXXXXX")" || exit 1
