@@ -94,8 +94,9 @@ private:
   }
 
   /// Another value of the same type, if there is one; sometimes of any type.
+  /// Without a value, because an earlier change erased it, of any type.
   Value otherValue(Value value) {
-    bool anyType = pick(8) == 0;
+    bool anyType = !value || pick(8) == 0;
     for (int tries = 0; tries < 50 && !values.empty(); ++tries) {
       Value other = values[pick(values.size())];
       if (other != value && (anyType || other.getType() == value.getType()))
