@@ -49,9 +49,12 @@ class Captured:
             with torch.no_grad():
                 for param, old in zip(params, before):
                     param.copy_(old)
+            # The state as before the first step. Adagrad's sum and others start at 0.
+            lr = optimizer.param_groups[0]["lr"]
+            initial = {"mu": 1.0, "mu_product": 1.0, "eta": lr, "step_size": lr}
             for state in optimizer.state.values():
-                for value in state.values():
-                    value.zero_()
+                for key, value in state.items():
+                    value.fill_(initial.get(key, 0.0))
         optimizer.zero_grad(set_to_none=True)
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
