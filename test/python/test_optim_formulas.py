@@ -12,7 +12,7 @@ import optim_support as support  # noqa: E402
 torch = support.torch_or_skip()
 
 import numpy  # noqa: E402
-from optim_formulas import CONTRADICTIONS, FORMULAS, pairwise  # noqa: E402
+from optim_formulas import CONTRADICTIONS, FORMULAS, SUMS, pairwise  # noqa: E402
 
 import heddle.optim  # noqa: E402
 
@@ -45,6 +45,9 @@ def expected(name, params, options, gradients):
         if "whole" in inspect.signature(formula).parameters:
             squares = sum(numpy.sum(grad**2) for grad in grads if grad is not None)
             extra["whole"] = lambda squares=squares: numpy.sqrt(squares)
+        if name in SUMS:
+            stepped = [k for k, grad in enumerate(grads) if grad is not None]
+            extra["sums"] = sum(SUMS[name](arrays[k], grads[k], states[k], **each[k]) for k in stepped)
         for k, grad in enumerate(grads):
             if grad is not None:
                 steps[k] += 1
@@ -69,7 +72,7 @@ def step_with(optimizer, params, gradients):
 
 def assert_matches(optimizer, params, arrays, states, **close):
     for param, array, state in zip(params, arrays, states):
-        assert set(optimizer.state[param]) - {"step"} == set(state)
+        assert set(optimizer.state[param]) - {"step"} == set(state) - {"step"}
         pairs = [(param, array), *((optimizer.state[param][key], value) for key, value in state.items())]
         for found, value in pairs:
             value = torch.from_numpy(numpy.asarray(value))

@@ -48,6 +48,8 @@ ArrayRef<Optimizer> optimizers() {
       {"lion", "lion", 3, 2, 1},
       {"nadam", "nadam", 3, 4},
       {"novograd", "novograd", 4, 2, 1},
+      // The estimate of the learning rate comes before the update.
+      {"prodigy", "prodigy", 5, 8, 4},
       {"radam", "radam", 3, 4},
       {"rmsprop", "rmsprop", 3, 2, 1},
       {"rprop", "rprop", 3, 4, 2, false, "etaplus"},
