@@ -73,6 +73,15 @@ def adamax(t, p, g, state, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0
     return p - lr / (1 - betas[0] ** t) * (_careful(mean, g, cautious) / most)
 
 
+def sparse_adam(t, p, g, state, lr=1e-3, betas=(0.9, 0.999), eps=1e-8):
+    mean, square = _zeros(state, p, "exp_avg", "exp_avg_sq")
+    moves = ~(g == 0)
+    state["exp_avg"] = np.where(moves, mean + (1 - betas[0]) * (g - mean), mean)
+    state["exp_avg_sq"] = np.where(moves, square + (1 - betas[1]) * (g * g - square), square)
+    rate = lr * np.sqrt(1 - betas[1] ** t) / (1 - betas[0] ** t)
+    return np.where(moves, p - rate * state["exp_avg"] / (np.sqrt(state["exp_avg_sq"]) + eps), p)
+
+
 def _decayed_moments(p, g, state, lr, betas, weight_decay, decoupled_weight_decay):
     """The parameter and gradient after the weight decay, and both moments."""
     mean, square = _zeros(state, p, "exp_avg", "exp_avg_sq")
@@ -434,6 +443,7 @@ SUMS = {"Prodigy": _prodigy_sums}
 
 for _, _values in FORMULAS.values():
     _values["cautious"] = [True]
+FORMULAS["SparseAdam"] = (sparse_adam, dict(lr=[0.01], betas=[(0.75, 0.875)], eps=[1e-3]))
 _AVERAGE = dict(weight_decay=[0.1], warmup_steps=[20], r=[1.0, 0.5], weight_lr_power=[0.0, 1.5])
 FORMULAS["SGDScheduleFree"] = (sgd_schedule_free, dict(lr=[0.01], momentum=[0.5], **_AVERAGE))
 FORMULAS["AdamWScheduleFree"] = (

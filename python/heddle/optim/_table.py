@@ -348,6 +348,16 @@ SPECS: dict[str, Spec] = {
             "`torch.optim.Rprop`.",
         ),
         Spec(
+            "SparseAdam",
+            dict(lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False),
+            standard("sparse_adam"),
+            options=("maximize",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2"),
+            doc="Adam that leaves elements whose gradient is 0 as they are, with their state; the formulas are those of "
+            "`torch.optim.SparseAdam`, which takes sparse gradients. This class takes dense ones.",
+        ),
+        Spec(
             "Lion",
             dict(lr=1e-4, betas=(0.9, 0.99), weight_decay=0, maximize=False, cautious=False),
             standard("lion"),

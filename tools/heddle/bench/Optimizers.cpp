@@ -54,6 +54,7 @@ ArrayRef<Optimizer> optimizers() {
       {"rmsprop", "rmsprop", 3, 2, 1},
       {"rprop", "rprop", 3, 4, 2, false, "etaplus"},
       {"sgd_schedule_free", "sgd_schedule_free", 3, 2, 1},
+      {"sparse_adam", "sparse_adam", 3, 4},
       {"yogi", "yogi", 3, 4}};
   return all;
 }
