@@ -14,15 +14,13 @@
 
 #include "dialect/library/Programs.h"
 
-#include <limits>
-
 namespace heddle::library {
 
 namespace {
 struct ProdigyOptions : MomentumOptions {
   double lr = 1, beta1 = 0.9, beta2 = 0.999, beta3 = 0, eps = 1e-8;
   double weightDecay = 0, d0 = 1e-6, coefficient = 1;
-  double growth = std::numeric_limits<double>::infinity();
+  double growth = 0;
   bool decoupled = true, corrects = false, safeguards = false;
 
   void describe(OptionList &list) {
@@ -35,7 +33,8 @@ struct ProdigyOptions : MomentumOptions {
              "weight decay; 0 omits it from the program");
     list.add("d0", d0, "estimate before the first step");
     list.add("d_coef", coefficient, "factor of the estimate");
-    list.add("growth_rate", growth, "largest growth of the estimate in a step");
+    list.add("growth_rate", growth,
+             "largest growth of the estimate in a step; 0 is no limit");
     list.add("decouple", decoupled,
              "apply the decay to the parameters, not to the gradients");
     list.add("use_bias_correction", corrects, "correct the bias of both means");
@@ -78,9 +77,12 @@ static void prodigy(Rule &rule, const ProdigyOptions &o) {
 
   Term moves = length != 0, total = numerator * b3 + change;
   Term hat = (scale * total / length).as("d_hat");
-  Term first = where((d == single(d0)) & (hat > d), hat, d) * growth;
-  Term highest = where(hat > most, hat, most).as("highest");
-  Term next = where(moves, where(first < highest, first, highest), d);
+  Term highest = where(hat > most, hat, most).as("highest"), next = highest;
+  if (o.growth != 0) {
+    Term first = where((d == single(d0)) & (hat > d), hat, d) * growth;
+    next = where(first < highest, first, highest);
+  }
+  next = where(moves, next, d).as("next");
   // Without momentum, the gradient has the new estimate as its factor.
   Term update = where(b1 != 0, m, next * g).as("direction");
   if (o.cautious)
