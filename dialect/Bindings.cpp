@@ -223,11 +223,14 @@ LogicalResult verifyBody(Operation *op, Block &body,
     if (extra && extra(&inner))
       continue;
     // The reader of programs replaces calls (Shorthands.h).
-    if (isa<func::CallOp>(inner) && isa<foreach::MapOp, foreach::ReduceOp>(op))
+    if (isa<func::CallOp>(inner) &&
+        isa<foreach::MapOp, foreach::ReduceOp, func::FuncOp>(op))
       continue;
     if (!isScalarOp(&inner)) {
       std::string place =
-          ("the body of '" + op->getName().getStringRef() + "'").str();
+          isa<func::FuncOp>(op)
+              ? "a function that bodies call"
+              : ("the body of '" + op->getName().getStringRef() + "'").str();
       return emitNotScalar(inner, place);
     }
     if (failed(verifyRounding(inner)) || failed(verifyFastMath(inner)) ||

@@ -19,6 +19,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -50,6 +52,12 @@ static func::FuncOp calleeOf(func::CallOp call, SymbolTable &symbols) {
   return function;
 }
 
+static InFlightDiagnostic emitRecursion(func::CallOp call) {
+  return call.emitOpError("calls '")
+         << call.getCallee() << "', which calls itself; expected functions "
+         << "of scalars without recursion";
+}
+
 static LogicalResult inlineCalls(ModuleOp module, SymbolTable &symbols) {
   SmallVector<std::pair<func::CallOp, size_t>> open;
   size_t functions = 0, inlined = 0;
@@ -66,9 +74,7 @@ static LogicalResult inlineCalls(ModuleOp module, SymbolTable &symbols) {
     if (!function)
       return failure();
     if (depth > functions)
-      return call.emitOpError("calls '")
-             << call.getCallee() << "', which calls itself; expected functions "
-             << "of scalars without recursion";
+      return emitRecursion(call);
     Block &body = function.getBody().front();
     IRMapping mapping;
     mapping.map(body.getArguments(), call.getOperands());
@@ -101,6 +107,54 @@ static bool isOfScalars(func::FuncOp function) {
          function.getNumResults() > 0 &&
          llvm::none_of(function.getResultTypes(), llvm::IsaPred<ShapedType>) &&
          llvm::none_of(function.getResultTypes(), foreach::isList);
+}
+
+/// Checks functions of scalars as if bodies called them: a function that none
+/// calls is no part of the program, but its author should know of an error.
+static LogicalResult checkFunctions(ArrayRef<func::FuncOp> functions,
+                                    SymbolTable &symbols) {
+  llvm::MapVector<Operation *, SmallVector<func::CallOp>> calls;
+  llvm::DenseMap<Operation *, SmallVector<Operation *>> callers;
+  for (func::FuncOp function : functions) {
+    if (!function.getBody().hasOneBlock())
+      return function.emitOpError("expected a function with one block");
+    Block &body = function.getBody().front();
+    if (failed(verifyBody(function, body)))
+      return failure();
+    SmallVector<func::CallOp> &own = calls[function];
+    for (auto call : body.getOps<func::CallOp>()) {
+      func::FuncOp callee = calleeOf(call, symbols);
+      if (!callee)
+        return failure();
+      own.push_back(call);
+      callers[callee].push_back(function);
+    }
+  }
+  // A function whose callees do not call themselves does not either.
+  llvm::DenseMap<Operation *, size_t> open;
+  SmallVector<Operation *> done;
+  for (auto &[function, own] : calls)
+    if (!(open[function] = own.size()))
+      done.push_back(function);
+  for (size_t k = 0; k < done.size(); ++k)
+    for (Operation *caller : callers[done[k]])
+      if (--open[caller] == 0)
+        done.push_back(caller);
+  auto repeats = [&](Operation *function) { return open.lookup(function) > 0; };
+  auto found = llvm::find_if(
+      calls, [&](const auto &entry) { return repeats(entry.first); });
+  if (found == calls.end())
+    return success();
+  // The open calls lead into a cycle.
+  func::CallOp call;
+  Operation *function = found->first;
+  for (size_t k = 0; k <= calls.size(); ++k) {
+    call = *llvm::find_if(calls[function], [&](func::CallOp call) {
+      return repeats(symbols.lookup(call.getCallee()));
+    });
+    function = symbols.lookup(call.getCallee());
+  }
+  return emitRecursion(call);
 }
 
 //===----------------------------------------------------------------------===//
@@ -173,10 +227,12 @@ LogicalResult heddle::expandShorthands(ModuleOp module) {
   SymbolTable symbols(module);
   if (failed(inlineCalls(module, symbols)))
     return failure();
-  for (auto function :
-       llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-    if (isOfScalars(function))
-      symbols.erase(function);
+  auto functions = llvm::to_vector(
+      llvm::make_filter_range(module.getOps<func::FuncOp>(), isOfScalars));
+  if (failed(checkFunctions(functions, symbols)))
+    return failure();
+  for (func::FuncOp function : functions)
+    symbols.erase(function);
   SmallVector<Operation *> scalars;
   SmallVector<foreach::WhileOp> loops;
   for (auto function : module.getOps<func::FuncOp>())

@@ -15,6 +15,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Regex.h"
 
+#include <optional>
+
 using namespace mlir;
 using llvm::Regex;
 
@@ -74,6 +76,7 @@ static std::string withoutTerms(StringRef text) {
       {"regions", "bodies"},
       {"region", "body"},
       {"floating-point-like", "a float such as f32"},
+      {"signless-fixed-width-integer-like", "an integer such as i32"},
       {"signless-integer-like", "an integer such as i32"},
       {"1-bit signless integer", "i1"},
       {"32-bit signless integer", "i32"},
@@ -140,6 +143,46 @@ static StringRef convertedTo(StringRef op) {
       .Default("");
 }
 
+/// `message` in heddle's words if it is one of these, which say all that is to
+/// be said but in the words of MLIR; else nothing.
+static std::optional<std::string> reworded(StringRef message) {
+  static const std::pair<Regex, StringRef> messages[] = {
+      {Regex("^redefinition of SSA value ('[^']*')$"),
+       "the name \\1 is already in use; expected another name"},
+      {Regex("^unexpected (decimal|hexadecimal) integer literal for a floating "
+             "point value$"),
+       "expected a number with a decimal point, such as 1.0, for a float"},
+      {Regex("^floating point value not valid for specified type$"),
+       "a number with a decimal point needs a float type, such as f32"},
+      {Regex("^integer constant out of range for attribute$"),
+       "the integer is out of the range of its type"},
+      {Regex("^('func.return' op) has ([0-9]+) operands?, but enclosing "
+             "function \\(@(.*)\\) returns ([0-9]+)$"),
+       "\\1 expected the results of function '\\3', \\4 in number, found \\2"},
+      {Regex("^type of return operand ([0-9]+) \\((.*)\\) doesn't match "
+             "function result type \\((.*)\\) in function @(.*)$"),
+       "returned value #\\1 has type \\2; expected \\3, as function '\\4' "
+       "declares"},
+      {Regex("^('func.call' op) operand type mismatch: expected operand type "
+             "(.*), but provided (.*) for operand number ([0-9]+)$"),
+       "\\1 operand #\\4 has type \\3; expected \\2"},
+      {Regex("^operation defines ([0-9]+) results? but was provided ([0-9]+) "
+             "to bind$"),
+       "expected a name for each result of the operation, \\1 in number, found "
+       "\\2"},
+      {Regex(
+           "^custom op ('.*') expected string or keyword containing one of the "
+           "following enum values for attribute '(.*)' \\[(.*)\\]$"),
+       "\\1 op expected one of \\3 as \\2"},
+      {Regex("^('.*' op) value must be an integer, float, or elements "
+             "attribute$"),
+       "\\1 expected a number"}};
+  for (const auto &[theirs, ours] : messages)
+    if (theirs.match(message))
+      return theirs.sub(ours, message);
+  return std::nullopt;
+}
+
 std::string translateMessage(StringRef message, StringRef before,
                              StringRef after, MLIRContext *context) {
   SmallVector<StringRef> parts;
@@ -163,6 +206,7 @@ std::string translateMessage(StringRef message, StringRef before,
                 "uses: '(.*)' vs '(.*)'$"),
       nameInUse("^region entry argument '([^']*)' is already in use"),
       noFunction("^('func.call' op '.*') does not reference a valid function"),
+      otherKind("^(.* (operand|result) #[0-9]+) must be (.*), but got ('.*')$"),
       ofList("^'(arith|math)\\.[a-z0-9]+' op .* but got '!foreach\\.list<"),
       notConverted("^'([a-z.]+)' op operand type ('.*') and result type ('.*') "
                    "are cast incompatible");
@@ -227,7 +271,12 @@ std::string translateMessage(StringRef message, StringRef before,
     return ("'" + parts[1] + "' op cannot convert " + parts[2] + " to " +
             parts[3] + "; expected " + convertedTo(parts[1]))
         .str();
+  if (auto text = reworded(message))
+    return *text;
   std::string text = message.str();
+  if (matches(otherKind))
+    text =
+        (parts[1] + " has type " + parts[4] + "; expected " + parts[3]).str();
   if (matches(ofList))
     text += "; foreach.map and foreach.reduce compute with the elements of a "
             "list";

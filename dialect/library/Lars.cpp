@@ -10,38 +10,26 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/library/HeavyBall.h"
 #include "dialect/library/Programs.h"
 
 namespace heddle::library {
 
 namespace {
-struct LarsOptions : MomentumOptions {
-  double lr = 0.1, momentum = 0.9, dampening = 0, weightDecay = 0;
+struct LarsOptions : HeavyBallOptions {
   double trust = 1e-3, eps = 1e-8;
-  bool nesterov = false, clip = false;
+  bool clip = false;
 
+  LarsOptions() {
+    lr = 0.1;
+    momentum = 0.9;
+  }
   void describe(OptionList &list) {
-    list.add("lr", lr, "learning rate");
-    list.add("momentum", momentum, "momentum; 0 omits the momentum buffer");
-    list.add("dampening", dampening,
-             "fraction of a gradient that is not added to the momentum buffer");
-    list.add("weight_decay", weightDecay,
-             "weight decay; 0 omits it from the program");
-    list.add("nesterov", nesterov, "use Nesterov momentum");
+    HeavyBallOptions::describe(list);
     list.add("trust_coefficient", trust,
              "ratio of the norms of a step and of its parameter");
     list.add("eps", eps, "added to the norm of the gradient");
     list.add("clip", clip, "never step further than without LARS (LARC)");
-    MomentumOptions::describe(list);
-  }
-  std::string check() const {
-    if (nesterov && (momentum == 0 || dampening != 0))
-      return "'nesterov=true' needs 'momentum' and no 'dampening'";
-    if (dampening != 0 && momentum == 0)
-      return "'dampening' needs 'momentum'";
-    if (cautious && momentum == 0)
-      return "'cautious=true' needs 'momentum'";
-    return {};
   }
 };
 } // namespace
@@ -64,15 +52,7 @@ static void lars(Rule &rule, const LarsOptions &o) {
   Term adapts = ((size != 0) & (slope != 0)).as("adapts");
   Term scaled = (o.weightDecay != 0 ? g + decay * p : g) * rate;
   g = where(adapts, scaled, g);
-  Term direction = g;
-  if (o.momentum != 0) {
-    Term share = o.dampening != 0 ? where(t == 1, 1, 1 - dampening) : Term();
-    buffer = buffer * momentum + (o.dampening != 0 ? share * g : g);
-    direction = o.nesterov ? g + momentum * buffer : buffer;
-    if (o.cautious)
-      direction = cautious(direction, g);
-  }
-  p -= lr * direction;
+  p -= lr * heavyBall(o, buffer, g, t, momentum, dampening);
 }
 
 std::vector<Entry> larsPrograms() {

@@ -3,44 +3,16 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The formulas are torch's, with plain or Nesterov momentum. On the first step
-// the momentum buffer becomes the undamped gradient. Without dampening a buffer
-// of zeros has this effect, so only dampening needs a step counter.
+// The formulas are torch's, with plain or Nesterov momentum.
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/library/HeavyBall.h"
 #include "dialect/library/Programs.h"
 
 namespace heddle::library {
 
-namespace {
-struct SgdOptions : MomentumOptions {
-  double lr = 1e-3, momentum = 0, dampening = 0, weightDecay = 0;
-  bool nesterov = false;
-
-  void describe(OptionList &list) {
-    list.add("lr", lr, "learning rate");
-    list.add("momentum", momentum, "momentum; 0 omits the momentum buffer");
-    list.add("dampening", dampening,
-             "fraction of a gradient that is not added to the momentum buffer");
-    list.add("weight_decay", weightDecay,
-             "weight decay; 0 omits it from the program");
-    list.add("nesterov", nesterov, "use Nesterov momentum");
-    MomentumOptions::describe(list);
-  }
-  std::string check() const {
-    if (nesterov && (momentum == 0 || dampening != 0))
-      return "'nesterov=true' needs 'momentum' and no 'dampening'";
-    if (dampening != 0 && momentum == 0)
-      return "'dampening' needs 'momentum'";
-    if (cautious && momentum == 0)
-      return "'cautious=true' needs 'momentum'";
-    return {};
-  }
-};
-} // namespace
-
-static void sgd(Rule &rule, const SgdOptions &o) {
+static void sgd(Rule &rule, const HeavyBallOptions &o) {
   auto p = rule.param(), g = rule.grad(), t = rule.step();
   auto buffer = rule.state("momentum_buffer");
   Term lr = rule.hyper("lr", o.lr),
@@ -50,15 +22,7 @@ static void sgd(Rule &rule, const SgdOptions &o) {
 
   if (o.weightDecay != 0)
     g += decay * p;
-  Term direction = g;
-  if (o.momentum != 0) {
-    Term share = o.dampening != 0 ? where(t == 1, 1, 1 - dampening) : Term();
-    buffer = buffer * momentum + (o.dampening != 0 ? share * g : g);
-    direction = o.nesterov ? g + momentum * buffer : buffer;
-    if (o.cautious)
-      direction = cautious(direction, g);
-  }
-  p -= lr * direction;
+  p -= lr * heavyBall(o, buffer, g, t, momentum, dampening);
 }
 
 std::vector<Entry> sgdPrograms() {

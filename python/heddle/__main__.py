@@ -15,11 +15,14 @@ import sys
 from . import _shapes, inspection
 from ._contents import KINDS, Filling
 from ._output import write_file
+from ._values import counted
 from .errors import BadInput, Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from ._check import ResultCheck
 
 _PROGRAM = """PROGRAM is one of
   a .mlir file, or '-' for the text of a module on standard input
@@ -94,7 +97,11 @@ examples:
 Data: inputs (gradients, costs) have a standard deviation of 1 and are new in every step; parameters one of 0.02; state
 starts with the value that the program names, or at 0; weights of transport problems have a sum of 1. Scalars have the
 value of --set, else their default, else 1 (8 for integers). The same seed gives the same data on every machine. The
-tool `heddle run` draws other data, and compares the results with a reference interpreter (--check).
+tool `heddle run` draws other data.
+
+--check compares all results with a reference interpreter, which evaluates the program in double precision before any
+pass. An element must be in its range: its values in all evaluations whose operations are within their documented
+accuracy. A result that is NaN or one number throughout is no success, unless --allow-unchecked is given.
 
 --data takes arrays from a file of numpy.savez: NAME.0, NAME.1, ... are the members of list NAME; NAME is its only
 member, all members of a list of one value each, or a scalar. --fill chooses the numbers of a list, times FACTOR:
@@ -115,6 +122,10 @@ examples:
     command.add_argument("--seed", type=_integer(0), default=0, metavar="N", help="seed of the data (default: 0)")
     command.add_argument(
         "--set", type=_setting, action="append", default=[], metavar="NAME=VALUE", help="set a scalar; repeatable"
+    )
+    command.add_argument("--check", action="store_true", help="compare the results with the reference interpreter")
+    command.add_argument(
+        "--allow-unchecked", action="store_true", help="accept results of which the check says little"
     )
     command.add_argument("--data", metavar="FILE.npz", help="take lists and scalars from a file of numpy.savez")
     command.add_argument(
@@ -293,11 +304,16 @@ def _run(options: argparse.Namespace) -> int:
         scalars=_settings(options.set),
         data=options.data,
         fill=_fillings(options.fill),
+        check=options.check,
     )
     report["model"] = model
+    checks = report.pop("checks", [])
+    holds = all(check.holds(options.allow_unchecked) for check in checks)
+    if options.check:
+        report["check"] = {"holds": holds, "results": [_described(check, options) for check in checks]}
     if options.json:
         _print_json(report)
-        return 0
+        return 0 if holds else 1
     print(f"program        {report['program']}")
     print(f"target         {report['target']}" + ("" if report["target"] == "cpu" else f", {report['arch']}"))
     print(f"model          {model}: {report['members']:,} members, {report['parameters']:,} elements")
@@ -316,7 +332,41 @@ def _run(options: argparse.Namespace) -> int:
             (result["name"], result["dtype"], f"{result['members']:,}", f"{result['elements']:,}", shown)
         )
     print(_table(rows))
-    return 0
+    if options.check:
+        _print_checks(checks, holds, options)
+    return 0 if holds else 1
+
+
+def _described(check: ResultCheck, options: argparse.Namespace) -> dict[str, Any]:
+    def finite(value: float) -> float | str:
+        return value if math.isfinite(value) else str(value)
+
+    return {
+        "name": check.name,
+        "elements": check.elements,
+        "checked": check.checked,
+        "constant": check.is_constant,
+        "holds": check.holds(options.allow_unchecked),
+        "rms_error_ulp": finite(check.rms_error),
+        "largest_share": finite(check.largest_share),
+        "outside": check.outside,
+        "unknown": check.unknown,
+        "not_numbers": check.not_numbers,
+    }
+
+
+def _print_checks(checks: list[ResultCheck], holds: bool, options: argparse.Namespace) -> None:
+    print(f"\nerrors against the reference interpreter, after {counted(options.steps, 'step')}")
+    rows: list[tuple[str, ...]] = [("result", "check", "checked elements", "RMS error", "largest share of a range")]
+    for check in checks:
+        verdict = "passed" if check.holds(options.allow_unchecked) else "FAILED" if check.is_checked else "UNCHECKED"
+        checked = f"{check.checked:,} of {check.elements:,}"
+        rows.append((check.name, verdict, checked, f"{check.rms_error:.2f} ulp", f"{check.largest_share:.2f}"))
+    print(_table(rows))
+    for check in checks:
+        for note in check.notes():
+            print(note)
+    print("check passed" if holds else "check failed")
 
 
 def _emit(options: argparse.Namespace) -> int:

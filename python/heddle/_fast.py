@@ -158,6 +158,24 @@ def pairs(
     return int(moved), int(changed)
 
 
+def count_changes(tensors: Sequence[Any], api: int, /) -> Sequence[Any]:
+    """Increments the version counters of tensors of torch, so that autograd notices that they have changed in place.
+
+    Args:
+        tensors: a list or tuple of tensors.
+        api: the result of `exchange_api` for their type.
+
+    Returns:
+        The tensors whose counters were not incremented, for torch's function: tensors of subclasses, tensors without a
+        counter, and all tensors of a torch whose counters were not found.
+
+    Raises:
+        TypeError: `tensors` is no list or tuple.
+    """
+    found: Sequence[Any] = _module.count_changes(tensors, api)
+    return found
+
+
 def same(left: Sequence[Any], right: Sequence[Any], /) -> bool:
     """Whether two lists or tuples have the same objects in the same order.
 
@@ -177,5 +195,5 @@ def stream(api: int, device: int, /) -> int:
 
 
 # The functions of the module itself, without a call in between.
-_NAMES = ("exchange_api", "reader", "layouts", "addresses", "gradients", "pairs", "same", "stream")
+_NAMES = ("exchange_api", "reader", "layouts", "addresses", "gradients", "pairs", "count_changes", "same", "stream")
 globals().update({name: getattr(_module, name) for name in _NAMES})

@@ -164,6 +164,10 @@ def pairs(params: Any, api: int, out: Any, out_of_gradients: Any, expected: Any,
     return addresses(params, api, out, expected), gradients(params, api, out_of_gradients, expected)
 
 
+def count_changes(tensors: Any, api: int, /) -> Any:
+    return _checked(tensors, "tensors")
+
+
 def same(left: Any, right: Any, /) -> bool:
     _checked(left, "left")
     return len(left) == len(_checked(right, "right")) and all(map(operator.is_, left, right))

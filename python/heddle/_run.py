@@ -24,11 +24,13 @@ from .inspection import explain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     import numpy
 
     from ._contents import Array, Filling
+    from ._reference import Reference
     from ._shapes import Shape
 
 _ALIGNMENT = 256  # of a member, in bytes
@@ -74,11 +76,12 @@ class _List:
         binding = graph.list_binding(self.info.name, self.shapes)
         binding.bind([self.memory.address + offset for offset in self.offsets])
 
-    def fill(self, generator: numpy.random.Generator) -> None:
+    def contents(self, generator: numpy.random.Generator) -> Iterator[numpy.ndarray[Any, Any]]:
+        """The elements of each member, as they are stored."""
         import numpy
 
         kind = dtypes.numpy_dtype(self.info.dtype)
-        for member, (shape, offset) in enumerate(zip(self.shapes, self.offsets)):
+        for member, shape in enumerate(self.shapes):
             if self.given is not None:
                 values = self.given[member]
             elif self.filling is not None:
@@ -88,6 +91,10 @@ class _List:
                 values = numpy.full(shape, self.value / share, kind)
             else:
                 values = (generator.standard_normal(shape, numpy.float32) * self.deviation).astype(kind)
+            yield values
+
+    def fill(self, generator: numpy.random.Generator) -> None:
+        for values, offset in zip(self.contents(generator), self.offsets):
             self.memory.write(values, offset)
 
     def read(self) -> list[numpy.ndarray[Any, Any]]:
@@ -148,7 +155,8 @@ def _choose_given(
             )
 
 
-def _set_scalars(executable: Executable, graph: Graph, given: dict[str, float]) -> None:
+def _set_scalars(executable: Executable, graph: Graph, given: dict[str, float]) -> dict[str, float]:
+    """Returns the values of all scalars."""
     scalars = {name: info for name, info in executable.arguments.items() if not info.is_list}
     for name in given:
         if name not in scalars:
@@ -156,11 +164,42 @@ def _set_scalars(executable: Executable, graph: Graph, given: dict[str, float]) 
                 f"option '--set': the program has no scalar argument '{name}'\n"
                 f"Scalar arguments: {', '.join(scalars) or 'none'}."
             )
+    values = {}
     for name, info in scalars.items():
         # Values that make most programs compute something: a factor of 1, a flag that is set, a loop of few iterations.
         fallback = 1.0 if info.dtype.startswith(("f", "bf")) or info.dtype == "i1" else 8.0
+        values[name] = given.get(name, fallback if info.default is None else info.default)
         if name in given or info.default is None:
-            graph.set_scalar(name, given.get(name, fallback))
+            graph.set_scalar(name, values[name])
+    return values
+
+
+def _evaluate(
+    program: str,
+    lists: dict[str, _List],
+    scalars: dict[str, float],
+    steps: int,
+    seed: int,
+    perturbation: int | None,
+    ulps: float,
+) -> Reference:
+    """The same steps on the same data in the reference interpreter."""
+    import numpy
+
+    from ._reference import Reference
+
+    reference = Reference(program)
+    for name, value in scalars.items():
+        reference.set_scalar(name, value)
+    for name, entry in lists.items():
+        reference.set_list(name, entry.shapes)
+    for step in range(steps):
+        for number, (name, entry) in enumerate(lists.items()):
+            if step == 0 or entry.is_new_in_each_step:
+                for member, values in enumerate(entry.contents(numpy.random.default_rng([seed, step, number]))):
+                    reference.write(name, member, values)
+        reference.step(perturbation, ulps)
+    return reference
 
 
 def _summarize(name: str, dtype: str, members: list[numpy.ndarray[Any, Any]]) -> dict[str, Any]:
@@ -194,12 +233,14 @@ def run(
     scalars: dict[str, float],
     data: str | None = None,
     fill: dict[str, Filling] | None = None,
+    check: bool = False,
 ) -> dict[str, Any]:
     """Runs steps of a program, and reports times and the checksum of each result. Messages name `origin`.
 
     Args:
         data: a file of `numpy.savez` with arrays for arguments; their shapes replace `shapes`.
         fill: the contents of lists, by name.
+        check: compare the results with the reference interpreter; the entry ``checks`` has a `ResultCheck` of each.
 
     Returns:
         A dictionary: target, arch, members, parameters (elements of the given shapes), steps, seed, launches and sweeps
@@ -221,7 +262,7 @@ def run(
         if twice is not None:
             raise BadInput(f"scalar '{twice}' is set by '--set' and by the data file '{data}': give it once")
         scalars, shapes = {**scalars, **given.scalars}, given.shapes
-    _set_scalars(executable, graph, scalars)
+    scalars = _set_scalars(executable, graph, scalars)
     by_name = argument_shapes(executable.plan, shapes)
     if given is not None:
         by_name.update({name: [member.shape for member in members] for name, members in given.lists.items()})
@@ -248,17 +289,20 @@ def run(
         graph.replay()
         graph.synchronize()
         times.append(time.perf_counter() - begin)
-    summaries = []
+    summaries, found = [], []
     for name, info in executable.results.items():
         if info.is_list:
             members = results[name].read()
         else:
             members = [numpy.array([graph.read_scalar(name)])]
         summaries.append(_summarize(name, info.dtype, members))
+        if check:
+            values = [member.astype(numpy.float64).ravel() for member in members]
+            found.append((name, info.dtype, info.is_list and info.rank > 0, values))
     explained = explain(program, shapes=shapes, json=True, arch=None if executable.arch == "cpu" else executable.arch)
     # Measuring replays the program, which changes its state, so it comes last.
     seconds = statistics.median(times) if executable.target == "cpu" else graph.measure()
-    return {
+    report = {
         "program": program if "\n" not in program else "standard input",
         "target": executable.target,
         "arch": executable.arch,
@@ -273,3 +317,12 @@ def run(
         "step_us": seconds * 1e6,
         "results": summaries,
     }
+    if check:
+        from ._check import check_results
+
+        def evaluate(perturbation: int | None, ulps: float) -> Reference:
+            return _evaluate(program, lists, scalars, steps, seed, perturbation, ulps)
+
+        longest = max((sum(map(math.prod, entry.shapes)) for entry in lists.values()), default=0)
+        report["checks"] = check_results(executable.plan, executable.target == "cpu", longest, evaluate, found)
+    return report

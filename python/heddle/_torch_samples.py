@@ -1,4 +1,4 @@
-"""Tensors of torch with which the extension checks how it reads their memory (python/native/torch_words.h).
+"""Tensors of torch with which the extension checks how it uses their memory (torch_words.h, torch_versions.h).
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -71,4 +71,23 @@ def _samples(torch: Any) -> list[tuple[Any, int, bytes, int]]:
     # These are read in another way.
     for tensor in (zeros(1, 2, 1, 2, 1, 2), zeros(0, 3)):
         add(tensor, tensor)
+    return found
+
+
+def versions() -> list[tuple[Any, int]]:
+    """Tuples of a tensor and the number of its version counter: tensors with the same number share one, 0 is none."""
+    torch: Any = importlib.import_module("torch")
+    found = []
+    with torch.inference_mode(False), torch.no_grad():
+        for number in (1, 2, 3):
+            tensor = torch.zeros(2, 3, device="cpu")
+            param = torch.nn.Parameter(tensor.clone())
+            for _ in range(number):
+                tensor.add_(1)
+                param.mul_(2)
+            # A view and a detached tensor share the counter of their base; `data` has its own.
+            found += [(tensor, 3 * number), (tensor[1:], 3 * number), (tensor.detach(), 3 * number)]
+            found += [(tensor.data, 3 * number + 1), (param, 3 * number + 2), (param.detach(), 3 * number + 2)]
+    with torch.inference_mode():
+        found.append((torch.zeros(2, 3, device="cpu"), 0))
     return found

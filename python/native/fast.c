@@ -23,6 +23,7 @@
 
 #include "layouts.h"
 #include "torch_tensors.h"
+#include "torch_versions.h"
 #include "torch_words.h"
 
 #include <stdint.h>
@@ -68,7 +69,8 @@ typedef struct Reader {
   const ExchangeApi *dlpack;
   const Torch *torch; /* null: DLPack reads all */
   Words *words;       /* null: torch's functions read all tensors of torch */
-  int hasLazy;        /* whether tensors have is_conj() and is_neg() */
+  const Versions *versions; /* null: torch's functions count all changes */
+  int hasLazy;              /* whether tensors have is_conj() and is_neg() */
   struct Reader *next;
 } Reader;
 
@@ -709,16 +711,17 @@ static PyObject *exchangeApi(PyObject *module, PyObject *const *arguments,
     return PyLong_FromLong(0);
   const Torch *torch = fastest >= kTorch ? openTorch(type) : NULL;
   Words *words = torch && fastest >= kMemory ? openWords(torch) : NULL;
+  const Versions *versions =
+      torch && fastest >= kMemory ? openVersions(torch) : NULL;
   Reader *reader = known;
   while (reader && (reader->dlpack != table || reader->torch != torch ||
-                    reader->words != words))
+                    reader->words != words || reader->versions != versions))
     reader = reader->next;
   if (!reader) {
     if (!(reader = PyMem_Malloc(sizeof *reader)))
       return PyErr_NoMemory();
-    *reader = (Reader){
-        table, torch, words,
-        hasAttribute(type, "is_conj") && hasAttribute(type, "is_neg"), known};
+    int hasLazy = hasAttribute(type, "is_conj") && hasAttribute(type, "is_neg");
+    *reader = (Reader){table, torch, words, versions, hasLazy, known};
     known = reader;
   }
   return PyLong_FromVoidPtr(reader);
@@ -732,6 +735,39 @@ static PyObject *reader(PyObject *module, PyObject *api) {
                                       : !found->torch ? kDlpack
                                       : !found->words ? kTorch
                                                       : kMemory]);
+}
+
+/* Increments version counters. Returns a list of the tensors that are left. */
+static PyObject *countAll(const Sequence *sequence, const Reader *reader) {
+  PyObject *left = PyList_New(0);
+  for (Py_ssize_t i = 0; left && i < sequence->size;) {
+    PyObject *object = borrowed(sequence, i);
+    Py_ssize_t size = sequence->items ? sequence->size - i : 1;
+    PyObject *const *items = sequence->items ? sequence->items + i : &object;
+    Py_ssize_t counted =
+        object ? countChanges(reader->versions, items, size) : 0;
+    i += counted;
+    if (counted)
+      continue;
+    if (!object || PyList_Append(left, object))
+      Py_CLEAR(left);
+    ++i;
+  }
+  return left;
+}
+
+static PyObject *changes(PyObject *module, PyObject *const *arguments,
+                         Py_ssize_t count) {
+  Sequence sequence;
+  const Reader *reader;
+  if (!expectArguments("count_changes", count, 2, 2) ||
+      !readSequence(arguments[0], "tensors", &sequence) ||
+      !readApi(arguments[1], &reader))
+    return NULL;
+  if (reader && reader->versions)
+    return countAll(&sequence, reader);
+  Py_INCREF(arguments[0]);
+  return arguments[0];
 }
 
 /* Whether two lists or tuples have the same objects. */
@@ -784,6 +820,7 @@ static PyMethodDef methods[] = {{"exchange_api", HEDDLE_FAST(exchangeApi)},
                                 {"addresses", HEDDLE_FAST(addresses)},
                                 {"gradients", HEDDLE_FAST(gradients)},
                                 {"pairs", HEDDLE_FAST(pairs)},
+                                {"count_changes", HEDDLE_FAST(changes)},
                                 {"same", HEDDLE_FAST(same)},
                                 {"stream", HEDDLE_FAST(stream)},
                                 {NULL, NULL, 0, NULL}};

@@ -3,7 +3,8 @@
     formula(t, p, g, state, **options)      # the new parameter; `state` is replaced in place
 
 Each is written from its paper and its authors' code, in double precision. `t` is 1 in the first step of the parameter.
-Whatever a formula needs of all gradients (`whole`) is a function of theirs.
+Whatever a formula needs of all gradients (`whole`) is a function of theirs, and what it needs of all parameters (`sums`)
+is the sum of what `SUMS` computes for each.
 """
 
 import numpy as np
@@ -70,6 +71,15 @@ def adamax(t, p, g, state, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0
     mean = state["exp_avg"] = mean + (1 - betas[0]) * (g - mean)
     most = state["exp_inf"] = np.maximum(betas[1] * most, np.abs(g) + eps)
     return p - lr / (1 - betas[0] ** t) * (_careful(mean, g, cautious) / most)
+
+
+def sparse_adam(t, p, g, state, lr=1e-3, betas=(0.9, 0.999), eps=1e-8):
+    mean, square = _zeros(state, p, "exp_avg", "exp_avg_sq")
+    moves = ~(g == 0)
+    state["exp_avg"] = np.where(moves, mean + (1 - betas[0]) * (g - mean), mean)
+    state["exp_avg_sq"] = np.where(moves, square + (1 - betas[1]) * (g * g - square), square)
+    rate = lr * np.sqrt(1 - betas[1] ** t) / (1 - betas[0] ** t)
+    return np.where(moves, p - rate * state["exp_avg"] / (np.sqrt(state["exp_avg_sq"]) + eps), p)
 
 
 def _decayed_moments(p, g, state, lr, betas, weight_decay, decoupled_weight_decay):
@@ -286,6 +296,54 @@ def lamb(t, p, g, state, lr=1e-3, bias_correction=True, betas=(0.9, 0.999), eps=
     return p - lr * update
 
 
+def _prodigy_sums(p, g, state, lr=1.0, betas=(0.9, 0.999), beta3=None, weight_decay=0, decouple=True,
+                  use_bias_correction=False, safeguard_warmup=False, d0=1e-6, **_):
+    """What a parameter adds to both sums over all parameters, from which the estimate follows. Moves the state `s`."""
+    if not decouple:
+        g = _decayed(g, p, weight_decay)
+    (s,) = _zeros(state, p, "s")
+    start, d, k = state.setdefault("p0", p.copy()), state.setdefault("d", _single(d0)), state.setdefault("step", 0.0)
+    rate = d * lr
+    if use_bias_correction:
+        rate = rate * np.sqrt(1 - betas[1] ** (k + 1)) / (1 - betas[0] ** (k + 1))
+    if not lr > 0:
+        return np.zeros(2)
+    decay = np.sqrt(betas[1]) if beta3 is None else beta3
+    state["s"] = decay * s + d / d0 * (d if safeguard_warmup else rate) * g
+    return np.array([d / d0 * rate * np.sum(g * (start - p)), np.sum(np.abs(state["s"]))])
+
+
+def prodigy(t, p, g, state, lr=1.0, betas=(0.9, 0.999), beta3=None, eps=1e-8, weight_decay=0, decouple=True,
+            use_bias_correction=False, safeguard_warmup=False, d0=1e-6, d_coef=1.0, growth_rate=np.inf, cautious=False,
+            sums=None):
+    b1, b2 = betas
+    mean, square = _zeros(state, p, "exp_avg", "exp_avg_sq")
+    d, k, most = state["d"], state["step"], state.setdefault("d_max", _single(d0))
+    numerator = state.setdefault("d_numerator", np.zeros(()))
+    if not decouple:
+        g = _decayed(g, p, weight_decay)
+    if lr > 0:
+        mean = state["exp_avg"] = b1 * mean + d * (1 - b1) * g
+        square = state["exp_avg_sq"] = b2 * square + d * d * (1 - b2) * g * g
+    change, length = sums
+    if length == 0:
+        return p
+    rate = d * lr
+    if use_bias_correction:
+        rate = rate * np.sqrt(1 - b2 ** (k + 1)) / (1 - b1 ** (k + 1))
+    decay = np.sqrt(b2) if beta3 is None else beta3
+    numerator = numerator * decay + change
+    hat = d_coef * numerator / length
+    after = hat if d == _single(d0) and hat > d else d
+    most = hat if hat > most else most
+    after = min(most, after * growth_rate)
+    state.update(d=_single(after), d_max=_single(most), d_numerator=_single(numerator), step=k + 1)
+    if decouple and weight_decay:
+        p = p - weight_decay * rate * p
+    update = _careful(mean if b1 else after * g, g, cautious)
+    return p - rate * update / (np.sqrt(square) + after * eps)
+
+
 def _schedule_free(t, p, update, state, lr, share, warmup_steps, r, weight_lr_power):
     """Both sequences of a schedule-free optimizer. The parameter is p = share * average + (1 - share) * z."""
     z = state.get("z", p)
@@ -375,9 +433,17 @@ FORMULAS = {
              adam_w_mode=[False], grad_averaging=[False], max_grad_norm=[0, 1e6], use_nvlamb=[True]),
     ),
 }
+FORMULAS["Prodigy"] = (
+    prodigy,
+    dict(lr=[0.5], betas=[(0.75, 0.875), (0.0, 0.875)], beta3=[0.5], eps=[1e-3], weight_decay=[0.1], decouple=[False],
+         use_bias_correction=[True], safeguard_warmup=[True], d0=[1e-3], d_coef=[0.5], growth_rate=[1.05]),
+)
+#: What one parameter adds to sums over all parameters, which the formula then takes as `sums`.
+SUMS = {"Prodigy": _prodigy_sums}
 
 for _, _values in FORMULAS.values():
     _values["cautious"] = [True]
+FORMULAS["SparseAdam"] = (sparse_adam, dict(lr=[0.01], betas=[(0.75, 0.875)], eps=[1e-3]))
 _AVERAGE = dict(weight_decay=[0.1], warmup_steps=[20], r=[1.0, 0.5], weight_lr_power=[0.0, 1.5])
 FORMULAS["SGDScheduleFree"] = (sgd_schedule_free, dict(lr=[0.01], momentum=[0.5], **_AVERAGE))
 FORMULAS["AdamWScheduleFree"] = (

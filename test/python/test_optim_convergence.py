@@ -26,6 +26,7 @@ OPTIONS = {
     "LAMB": dict(lr=0.02),
     "LaProp": dict(lr=0.02),
     "NovoGrad": dict(lr=0.02),
+    "Prodigy": dict(lr=1.0),
     "SGDScheduleFree": dict(lr=1.0),
 }
 

@@ -104,6 +104,17 @@ def _nesterov(group: Mapping[str, Any]) -> str | None:
     return _cautious(group)
 
 
+def _estimate(group: Mapping[str, Any]) -> str | None:
+    """As `prodigyopt` and as its formulas need it."""
+    if not group["d0"] > 0:
+        return f"Invalid d0 value: {group['d0']}, expected a number above 0"
+    if not group["growth_rate"] >= 1:
+        return f"Invalid growth_rate value: {group['growth_rate']}, expected a number of at least 1"
+    if group["beta3"] is not None and not 0 < group["beta3"] < 1:
+        return f"Invalid beta3 value: {group['beta3']}, expected a number between 0 and 1, or None"
+    return None
+
+
 def _rho(group: Mapping[str, Any]) -> str | None:
     return None if group["rho"] <= 1 else f"Invalid rho value: {group['rho']}"
 
@@ -337,6 +348,16 @@ SPECS: dict[str, Spec] = {
             "`torch.optim.Rprop`.",
         ),
         Spec(
+            "SparseAdam",
+            dict(lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False),
+            standard("sparse_adam"),
+            options=("maximize",),
+            parts=_BETAS,
+            checked=("lr", "eps", "beta1", "beta2"),
+            doc="Adam that leaves elements whose gradient is 0 as they are, with their state; the formulas are those of "
+            "`torch.optim.SparseAdam`, which takes sparse gradients. This class takes dense ones.",
+        ),
+        Spec(
             "Lion",
             dict(lr=1e-4, betas=(0.9, 0.99), weight_decay=0, maximize=False, cautious=False),
             standard("lion"),
@@ -517,6 +538,33 @@ SPECS: dict[str, Spec] = {
             },
             doc="LAMB (You et al., 2019): Adam with a learning rate for each tensor; the formulas are those of APEX's "
             "`FusedLAMB`, with a step counter for each parameter.",
+        ),
+        Spec(
+            "Prodigy",
+            dict(lr=1.0, betas=(0.9, 0.999), beta3=None, eps=1e-8, weight_decay=0, decouple=True,
+                 use_bias_correction=False, safeguard_warmup=False, d0=1e-6, d_coef=1.0, growth_rate=float("inf"),
+                 maximize=False, cautious=False),
+            standard("prodigy", flags=("decouple", "use_bias_correction", "safeguard_warmup")),
+            keyword_only="maximize",
+            options=("decouple", "use_bias_correction", "safeguard_warmup", "maximize", "cautious"),
+            optional=("weight_decay", "beta3", "growth_rate"),
+            parts=_BETAS,
+            initial={"d": "d0", "d_max": "d0"},
+            checked=("lr", "eps", "beta1", "beta2", "weight_decay", "d_coef"),
+            check=_estimate,
+            meanings={
+                "lr": "the factor of the estimated learning rate; a schedule may change it.",
+                "beta3": "the decay rate of the sums of the estimate; None: the root of the second entry of `betas`.",
+                "eps": "added to the denominator, times the estimate.",
+                "decouple": "whether to apply the decay to the parameters, not to the gradients.",
+                "use_bias_correction": "whether to correct the bias of both means.",
+                "safeguard_warmup": "whether to keep the learning rate out of the sum of gradients, for a warm-up.",
+                "d0": "the estimate before the first step.",
+                "d_coef": "the factor of the estimate.",
+                "growth_rate": "the largest factor by which a step increases the estimate.",
+            },
+            doc="Prodigy (Mishchenko and Defazio, 2023): Adam that estimates its learning rate, the state `d`, from all "
+            "tensors; the formulas are those of the package `prodigyopt`, with a copy of the estimate for each parameter.",
         ),
         Spec(
             "AdamWScheduleFree",

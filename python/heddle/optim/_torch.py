@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 
+from .. import _fast
 from .._torch_storage import exceeds_storage
 from ..errors import Unavailable
 
@@ -125,9 +126,16 @@ def empty_in_order(tensor: Any, dtype: Any) -> Any:
 
 
 def mark_changed(tensors: Any) -> None:
-    """Counts a change in place for autograd, which otherwise would not notice that a tensor it has saved has changed."""
+    """Counts a change in place for autograd, which otherwise would not notice that a tensor it has saved has changed.
+
+    Args:
+        tensors: a list or tuple of tensors.
+    """
+    left = _fast.count_changes(tensors, _fast.exchange_api(torch.Tensor))
+    if not left:
+        return
     try:
-        torch.autograd.graph.increment_version(tensors)
+        torch.autograd.graph.increment_version(left)
     except (AttributeError, TypeError):  # an older PyTorch takes one tensor
-        for tensor in tensors:
+        for tensor in left:
             torch._C._increment_version(tensor)

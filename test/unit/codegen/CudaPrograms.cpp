@@ -106,6 +106,10 @@ const std::vector<NamedProgram> &standardPrograms() {
           "novograd:weight_decay=0.1",
           "novograd:amsgrad=true,grad_averaging=true,dtype=bf16",
           "lamb",
+          "sparse_adam",
+          "prodigy",
+          "prodigy:weight_decay=0.1,decouple=false,use_bias_correction=true,"
+          "safeguard_warmup=true,beta3=0.9,groups=true,dtype=f32/bf16",
           "adamw_schedule_free:warmup_steps=3,weight_decay=0.1",
           "sgd_schedule_free:r=1",
           "sgd_schedule_free:groups=true,dtype=f32/bf16",

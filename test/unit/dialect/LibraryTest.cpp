@@ -129,6 +129,7 @@ TEST(Library, EveryValueHasAName) {
         "lars:weight_decay=1,clip=true",
         "novograd:amsgrad=true",
         "lamb",
+        "prodigy:weight_decay=1,use_bias_correction=true",
         "ademamix:beta3_warmup=9,alpha_warmup=9,groups=true",
         "clip_by_global_norm:dtype=f32/bf16+adamw",
         "global_norm",

@@ -48,10 +48,13 @@ ArrayRef<Optimizer> optimizers() {
       {"lion", "lion", 3, 2, 1},
       {"nadam", "nadam", 3, 4},
       {"novograd", "novograd", 4, 2, 1},
+      // The estimate of the learning rate comes before the update.
+      {"prodigy", "prodigy", 5, 8, 4},
       {"radam", "radam", 3, 4},
       {"rmsprop", "rmsprop", 3, 2, 1},
       {"rprop", "rprop", 3, 4, 2, false, "etaplus"},
       {"sgd_schedule_free", "sgd_schedule_free", 3, 2, 1},
+      {"sparse_adam", "sparse_adam", 3, 4},
       {"yogi", "yogi", 3, 4}};
   return all;
 }
