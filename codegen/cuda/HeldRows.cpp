@@ -47,6 +47,8 @@ bool RowsEmitter::isPrintedSlow(Operation *op) const {
 /// A thread that only maps elements need not hold its part of a row, and leaves
 /// registers to the traversal of wider rows.
 std::string RowsEmitter::heldItems() const {
+  if (layout.heldParts)
+    return "Items";
   return std::to_string(slots.columns ? kHeldItems / 2 : kHeldItems);
 }
 
@@ -55,10 +57,28 @@ void RowsEmitter::beginHeldItems() {
   os.indent();
 }
 
+void RowsEmitter::declareHeldColumn() {
+  os << "const int column = " << (slots.columns ? firstColumn + " + " : "")
+     << group << ".column(k);\n";
+}
+
 void RowsEmitter::beginHeldColumns() {
   beginHeldItems();
-  os << "const int column = " << (slots.columns ? firstColumn + " + " : "")
-     << group << ".lane + k * " << group << ".lanes;\n";
+  declareHeldColumn();
+}
+
+/// Declares pointers to the current row of all matrices, so that the address of
+/// an element is one addition.
+void RowsEmitter::declareRowPointers() {
+  for (auto [slot, operand] : llvm::enumerate(slots.operands)) {
+    if (operand.index != kIJ)
+      continue;
+    StringRef field = StringRef(pointers[slot]).split('.').second;
+    std::string name = scope.fresh((field + "_row").str());
+    os << "auto *const " << name << " = heddle::in_global(" << pointers[slot]
+       << " + row * " << pointers[slot + 1] << ");\n";
+    rowPointers[slot] = name;
+  }
 }
 
 /// Loads the operands of elements and of rows, for all phases.
@@ -93,7 +113,7 @@ void RowsEmitter::loadHeld(const Slice &elements) {
   if (!ofElements.empty()) {
     beginHeldColumns();
     for (BlockArgument argument : ofElements)
-      os << scope[argument] << " = there && column < " << group << ".columns ? "
+      os << scope[argument] << " = there && column < " << group << ".end ? "
          << loadOf(argument, "column") << " : 0;\n";
     os.unindent() << "}\n";
   }
@@ -127,8 +147,10 @@ LogicalResult RowsEmitter::emitHeldElements(unsigned phase) {
        << "];\n";
     homes[value] = name + "[k]";
   }
-  beginHeldColumns();
-  os << "if (!there || column >= " << group << ".columns)\n  break;\n";
+  beginHeldItems();
+  if (!slots.columns)
+    os << "if (" << group << ".ends_before(k))\n  break;\n";
+  declareHeldColumn();
   if (failed(printHeldElement(work, slice)))
     return failure();
   os.unindent() << "}\n";
@@ -138,12 +160,16 @@ LogicalResult RowsEmitter::emitHeldElements(unsigned phase) {
   return success();
 }
 
-/// Prints the work of a phase on one element.
+/// Prints the work of a phase on one element. Values are computed for columns
+/// that do not exist, too: without branches, the compiler can compute several
+/// elements at a time.
 LogicalResult RowsEmitter::printHeldElement(const ElementWork &work,
                                             const Slice &slice) {
   Scope::Nested block(scope);
   if (failed(declareSlice(slice)))
     return failure();
+  os << "if (there && column < " << group << ".end) {\n";
+  os.indent();
   for (fused::ReduceOp op : work.reduced) {
     if (op.getLevel() != Level::column) {
       accumulate(op, positionOf(op));
@@ -162,6 +188,7 @@ LogicalResult RowsEmitter::printHeldElement(const ElementWork &work,
                            slots.operands[slot].storage)
        << ";\n";
   }
+  os.unindent() << "}\n";
   return success();
 }
 
@@ -173,7 +200,8 @@ void RowsEmitter::storeHeldRow() {
   if (lastPhase == 0 && replacesRows())
     os << "__syncthreads();\n";
   std::string isFirst = "there && " + group + ".lane == 0" +
-                        (slots.columns ? " && " + firstColumn + " == 0" : "");
+                        (slots.columns ? " && " + firstColumn + " == 0" : "") +
+                        (layout.heldParts ? " && part_of_tile == 0" : "");
   names.functions->block("if (" + isFirst + ")", [&] {
     for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
       if (slot >= 0 && slots.operands[slot].index == kI)
@@ -190,15 +218,16 @@ LogicalResult RowsEmitter::emitHeldRow() {
   heldValues.clear();
   homes.clear();
   for (unsigned phase = 0; phase <= lastPhase; ++phase) {
-    for (fused::ReduceOp op : reductions) {
-      if (op.getLevel() != Level::row ||
-          phases.lookup(op.getResult(0)) != phase)
-        continue;
-      std::string state = accumulators[op];
+    SmallVector<fused::ReduceOp> complete = completeRows(phase);
+    for (fused::ReduceOp op : complete) {
+      std::string &state = accumulators[op];
       os << state << " = heddle::over_row<" << kindOf(op) << ", "
          << layout.threads << ">(" << state << ", " << group << ".lanes);\n";
-      declareReduced(op, state);
     }
+    if (layout.heldParts)
+      exchangeParts(phase);
+    for (fused::ReduceOp op : complete)
+      declareReduced(op, accumulators[op]);
     if (failed(declareOps([&](Operation *op) {
           return levels.of(op->getResult(0)) ==
                      fused::LevelOf{Level::row, false} &&
@@ -210,6 +239,8 @@ LogicalResult RowsEmitter::emitHeldRow() {
       return failure();
   }
   storeHeldRow();
+  if (layout.heldParts)
+    os << parts << ".next_row();\n";
   homes.clear();
   heldValues.clear();
   return success();
@@ -223,6 +254,18 @@ void RowsEmitter::storeHeldColumns() {
          << ">(" << state << ", " << group << ", "
          << names.scratch[layout.scratchOf(op, ScratchPer::tileColumn)]
          << " + tile.column_base);\n";
+}
+
+/// Declares the group of the thread, and the part of the row that it has.
+void RowsEmitter::declareGroup() {
+  group = scope.fresh("group");
+  std::string type = ("const heddle::row_group<" + Twine(layout.threads) + "> ").str();
+  if (!layout.heldParts) {
+    os << type << group << "(static_cast<int>(tile.columns));\n";
+    return;
+  }
+  declareParts("Items <= " + std::to_string(kHeldItems));
+  os << type << group << "(" << parts << ", Items <= " << kHeldItems << ");\n";
 }
 
 LogicalResult RowsEmitter::emitHeldWalk() {
@@ -239,10 +282,8 @@ LogicalResult RowsEmitter::emitHeldWalk() {
   });
   if (failed(emitColumns()))
     return failure();
-  group = scope.fresh("group");
   firstRow = scope.fresh("first_row");
-  os << "const heddle::row_group<" << layout.threads << "> " << group
-     << "(static_cast<int>(tile.columns));\n";
+  declareGroup();
   columnStates.clear();
   SmallVector<Value> roots;
   for (unsigned phase = 0; phase <= lastPhase; ++phase)
@@ -253,7 +294,7 @@ LogicalResult RowsEmitter::emitHeldWalk() {
     firstColumn = scope.fresh("first_column");
     // Rows without columns contribute to the member, too.
     os << "for (int " << firstColumn << " = 0; " << firstColumn << " == 0 || "
-       << firstColumn << " < " << group << ".columns; " << firstColumn
+       << firstColumn << " < " << group << ".end; " << firstColumn
        << " += " << heldItems() << " * " << group << ".lanes) {\n";
     os.indent();
   }
@@ -279,7 +320,7 @@ LogicalResult RowsEmitter::emitHeldWalk() {
     else
       beginHeldColumns();
     for (BlockArgument argument : ofColumns)
-      os << scope[argument] << " = column < " << group << ".columns ? "
+      os << scope[argument] << " = column < " << group << ".end ? "
          << loadOf(argument, "column") << " : 0;\n";
     for (fused::ReduceOp op : reductions)
       if (std::string state = columnStates.lookup(op); !state.empty())
@@ -293,8 +334,11 @@ LogicalResult RowsEmitter::emitHeldWalk() {
      << "const bool there = row < tile.count;\n";
   {
     Scope::Nested block(scope);
+    declareRowPointers();
     loadHeld(elements);
-    if (failed(emitHeldRow()))
+    LogicalResult printed = emitHeldRow();
+    rowPointers.clear();
+    if (failed(printed))
       return failure();
   }
   os.unindent() << "}\n";

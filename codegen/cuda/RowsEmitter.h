@@ -34,6 +34,9 @@ private:
   }
   // Rows with parts.
   std::string parts; // a variable
+  void declareParts(llvm::StringRef isNarrow = "");
+  llvm::SmallVector<fused::ReduceOp> completeRows(unsigned phase) const;
+  std::string sentStates(fused::ReduceOp op) const;
   void exchangeParts(unsigned phase);
   /// For sweeps without row values (RowsDown.cpp).
   mlir::LogicalResult emitDownWalk();
@@ -85,6 +88,8 @@ private:
   std::string declarePartOf(int slot);
   // Rows in registers (HeldRows.cpp).
   std::string group, firstRow; // variables
+  /// The variables that point to the current row of each matrix.
+  llvm::DenseMap<int, std::string> rowPointers;
   /// The arrays of the states of columns.
   llvm::DenseMap<mlir::Operation *, std::string> columnStates;
   /// The values of elements that a phase keeps for later phases.
@@ -100,7 +105,10 @@ private:
   bool isPrintedSlow(mlir::Operation *op) const;
   std::string heldItems() const;
   void beginHeldItems();
+  void declareHeldColumn();
   void beginHeldColumns();
+  void declareGroup();
+  void declareRowPointers();
   void loadHeld(const Slice &elements);
   mlir::LogicalResult emitHeldElements(unsigned phase);
   mlir::LogicalResult printHeldElement(const ElementWork &work,

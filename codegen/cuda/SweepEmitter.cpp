@@ -415,8 +415,10 @@ void SegmentEmitter::endFunction(StringRef comment, StringRef type,
                         {"bool", part == "walk" ? vectorFlag().str() : ""}});
 }
 
-std::string SegmentEmitter::callOf(StringRef part) const {
-  return names.functions->call(functionName(part));
+std::string SegmentEmitter::callOf(
+    StringRef part,
+    ArrayRef<std::pair<StringRef, StringRef>> replaced) const {
+  return names.functions->call(functionName(part), replaced);
 }
 
 LogicalResult SegmentEmitter::emitWalkFunction() {
@@ -445,8 +447,16 @@ void SegmentEmitter::emitHeldTile() {
   os.indent();
   if (slots.columns)
     os << "if (" << blockOfTile() << " > 0)\n  return;\n";
-  os << callOf("held") << ";\n";
+  os << callOf("held", {{"Items", std::to_string(kHeldItems)}}) << ";\n";
   if (!slots.columns) {
+    if (layout.heldParts) {
+      std::string items = std::to_string(kPartItems);
+      os.unindent() << "} else if (heddle::holds_parts(params.table, "
+                       "tile.columns, "
+                    << items << ")) {\n  "
+                    << callOf("held", {{"Items", items}}) << ";\n";
+      os.indent();
+    }
     os.unindent() << "} else {\n  " << callOf("walk") << ";\n}\n";
     return;
   }
