@@ -47,14 +47,18 @@ bool RowsEmitter::isPrintedSlow(Operation *op) const {
 /// A thread that only maps elements need not hold its part of a row, and leaves
 /// registers to the traversal of wider rows.
 std::string RowsEmitter::heldItems() const {
-  if (layout.heldParts)
-    return "Items";
-  return std::to_string(slots.columns ? kHeldItems / 2 : kHeldItems);
+  return slots.columns ? std::to_string(kHeldItems / 2) : "Items";
 }
 
 void RowsEmitter::beginHeldItems() {
   os << "#pragma unroll\nfor (int k = 0; k < " << heldItems() << "; ++k) {\n";
   os.indent();
+}
+
+void RowsEmitter::declareEndOfRow() {
+  endOfRow = scope.fresh("end_of_row");
+  os << "const int " << endOfRow << " = heddle::reread(there ? " << group
+     << ".end : 0);\n";
 }
 
 void RowsEmitter::declareHeldColumn() {
@@ -67,11 +71,27 @@ void RowsEmitter::beginHeldColumns() {
   declareHeldColumn();
 }
 
-/// Declares pointers to the current row of all matrices, so that the address of
-/// an element is one addition.
-void RowsEmitter::declareRowPointers() {
+/// Begins a loop over the rows that a group holds at the same time.
+void RowsEmitter::beginHeldRows() {
+  os << "#pragma unroll\nfor (int " << nthRow << " = 0; " << nthRow << " < "
+     << rowsAtOnce << "; ++" << nthRow << ") {\n";
+  os.indent();
+  os << "const int row = " << firstRow << " + " << nthRow << " * " << group
+     << ".count + " << group << ".index;\n"
+     << "const bool there = row < tile.count;\n";
+}
+
+void RowsEmitter::endHeldRows() {
+  rowPointers.clear();
+  os.unindent() << "}\n";
+}
+
+/// Declares pointers to the current row of the matrices for which `wanted`
+/// holds, so that the address of an element is one addition.
+void RowsEmitter::declareRowPointers(
+    llvm::function_ref<bool(const OperandSlot &)> wanted) {
   for (auto [slot, operand] : llvm::enumerate(slots.operands)) {
-    if (operand.index != kIJ)
+    if (operand.index != kIJ || !wanted(operand))
       continue;
     StringRef field = StringRef(pointers[slot]).split('.').second;
     std::string name = scope.fresh((field + "_row").str());
@@ -91,31 +111,36 @@ void RowsEmitter::loadHeld(const Slice &elements) {
     if (levels.of(argument).level == Level::row && !argument.use_empty() &&
         !isOnlyHinted(argument))
       ofRows.push_back(argument);
+  if (ofElements.empty() && ofRows.empty())
+    return;
   for (BlockArgument argument :
        llvm::concat<BlockArgument>(ofElements, ofRows)) {
     bool isElement = levels.of(argument).level == Level::element;
     std::string name = scope.declare(argument);
-    if (isElement) {
-      os << computedType(argument.getType()) << ' ' << name << "["
-         << heldItems() << "];\n";
-      scope.bind(argument, name + "[k]");
-      continue;
-    }
-    int slot = slots.inputs[argument.getArgNumber()];
-    os << "const " << computedType(argument.getType()) << ' ' << name
-       << " = there ? "
-       << converted(pointers[slot] + "[row]", slots.operands[slot].storage,
-                    argument.getType())
-       << " : 0;\n";
+    os << computedType(argument.getType()) << ' ' << name << "[" << rowsAtOnce
+       << "]" << (isElement ? "[" + heldItems() + "]" : "") << ";\n";
+    scope.bind(argument, name + "[" + nthRow + "]" + (isElement ? "[k]" : ""));
   }
-  if (ofElements.empty() && ofRows.empty())
-    return;
-  if (!ofElements.empty()) {
-    beginHeldColumns();
-    for (BlockArgument argument : ofElements)
-      os << scope[argument] << " = there && column < " << group << ".end ? "
-         << loadOf(argument, "column") << " : 0;\n";
-    os.unindent() << "}\n";
+  {
+    Scope::Nested block(scope);
+    beginHeldRows();
+    declareRowPointers([](const OperandSlot &slot) { return slot.read; });
+    for (BlockArgument argument : ofRows) {
+      int slot = slots.inputs[argument.getArgNumber()];
+      os << scope[argument] << " = there ? "
+         << converted(pointers[slot] + "[row]", slots.operands[slot].storage,
+                      argument.getType())
+         << " : 0;\n";
+    }
+    if (!ofElements.empty()) {
+      declareEndOfRow();
+      beginHeldColumns();
+      for (BlockArgument argument : ofElements)
+        os << scope[argument] << " = column < " << endOfRow << " ? "
+           << loadOf(argument, "column") << " : 0;\n";
+      os.unindent() << "}\n";
+    }
+    endHeldRows();
   }
   os << "heddle::keep_order(); // all loads before the first store\n";
 }
@@ -147,6 +172,68 @@ LogicalResult RowsEmitter::emitHeldElements(unsigned phase) {
        << "];\n";
     homes[value] = name + "[k]";
   }
+  if (work.reduced.empty() && kept.empty())
+    declareDivisors(slice);
+  if (failed(printHeldElements(work, slice)))
+    return failure();
+  if (!divisors.empty()) {
+    std::string isExact;
+    for (auto &[value, name] : divisors)
+      isExact += (isExact.empty() ? "" : " && ") + name + ".exact";
+    size_t divided = divisors.size();
+    divisors.clear();
+    LogicalResult printed = success();
+    if (divided > 1)
+      isExact = "(" + isExact + ")";
+    names.functions->block("if (!" + isExact + ")",
+                           [&] { printed = printHeldElements(work, slice); });
+    if (failed(printed))
+      return failure();
+  }
+  heldValues.insert(kept.begin(), kept.end());
+  for (Value value : kept)
+    scope.bind(value, homes[value]);
+  return success();
+}
+
+/// Divisions of elements by a value of the row share its inverse. This has the
+/// result of the division unless operands are out of range; then the thread
+/// computes its elements again, with divisions.
+void RowsEmitter::declareDivisors(const Slice &slice) {
+  if (slots.columns)
+    return;
+  for (Operation &op : body) {
+    if (!slice.ops.contains(&op) || !isa<arith::DivFOp>(op) ||
+        !op.getResult(0).getType().isF32() ||
+        levels.of(op.getResult(0)).level != Level::element)
+      continue;
+    Value by = op.getOperand(1);
+    Level level = levels.of(by).level;
+    if (level == Level::element || level == Level::column ||
+        levels.of(op.getOperand(0)).level != Level::element ||
+        divisors.contains(by))
+      continue;
+    StringRef own = nameOf(by);
+    std::string name = scope.fresh(("by_" + (own.empty() ? "x" : own)).str());
+    os << "heddle::divisor " << name << "(" << text(by) << ");\n";
+    divisors[by] = name;
+  }
+}
+
+std::optional<Expression> RowsEmitter::printOp(Operation *op) {
+  if (!divisors.empty() && isa<arith::DivFOp>(op) &&
+      levels.of(op->getResult(0)).level == Level::element)
+    if (auto by = divisors.find(op->getOperand(1)); by != divisors.end())
+      return Expression{by->second + ".divide(" + text(op->getOperand(0)) +
+                            ", column < " + endOfRow + ")",
+                        Expression::primary};
+  return SegmentEmitter::printOp(op);
+}
+
+/// Prints the work of a phase on the elements that a thread holds.
+LogicalResult RowsEmitter::printHeldElements(const ElementWork &work,
+                                             const Slice &slice) {
+  declareEndOfRow();
   beginHeldItems();
   if (!slots.columns)
     os << "if (" << group << ".ends_before(k))\n  break;\n";
@@ -154,9 +241,6 @@ LogicalResult RowsEmitter::emitHeldElements(unsigned phase) {
   if (failed(printHeldElement(work, slice)))
     return failure();
   os.unindent() << "}\n";
-  heldValues.insert(kept.begin(), kept.end());
-  for (Value value : kept)
-    scope.bind(value, homes[value]);
   return success();
 }
 
@@ -168,7 +252,7 @@ LogicalResult RowsEmitter::printHeldElement(const ElementWork &work,
   Scope::Nested block(scope);
   if (failed(declareSlice(slice)))
     return failure();
-  os << "if (there && column < " << group << ".end) {\n";
+  os << "if (column < " << endOfRow << ") {\n";
   os.indent();
   for (fused::ReduceOp op : work.reduced) {
     if (op.getLevel() != Level::column) {
@@ -259,13 +343,18 @@ void RowsEmitter::storeHeldColumns() {
 /// Declares the group of the thread, and the part of the row that it has.
 void RowsEmitter::declareGroup() {
   group = scope.fresh("group");
-  std::string type = ("const heddle::row_group<" + Twine(layout.threads) + "> ").str();
-  if (!layout.heldParts) {
-    os << type << group << "(static_cast<int>(tile.columns));\n";
+  if (layout.heldParts)
+    declareParts("Items <= " + std::to_string(kHeldItems));
+  os << "const heddle::row_group<" << layout.threads
+     << (slots.columns ? "" : ", Items") << "> " << group << "("
+     << (layout.heldParts ? parts : "static_cast<int>(tile.columns)") << ");\n";
+  nthRow = scope.freshOwn("r");
+  rowsAtOnce = "1";
+  if (slots.columns)
     return;
-  }
-  declareParts("Items <= " + std::to_string(kHeldItems));
-  os << type << group << "(" << parts << ", Items <= " << kHeldItems << ");\n";
+  rowsAtOnce = scope.fresh("rows_at_once");
+  os << "constexpr int " << rowsAtOnce << " = Items <= " << kNarrowItems
+     << " ? " << narrowRows(sweep, layout) << " : 1;\n";
 }
 
 LogicalResult RowsEmitter::emitHeldWalk() {
@@ -328,16 +417,16 @@ LogicalResult RowsEmitter::emitHeldWalk() {
     os.unindent() << "}\n";
   }
   os << "for (int " << firstRow << " = 0; " << firstRow << " < tile.count; "
-     << firstRow << " += " << group << ".count) {\n";
+     << firstRow << " += " << (slots.columns ? "" : rowsAtOnce + " * ") << group
+     << ".count) {\n";
   os.indent();
-  os << "const int row = " << firstRow << " + " << group << ".index;\n"
-     << "const bool there = row < tile.count;\n";
   {
     Scope::Nested block(scope);
-    declareRowPointers();
     loadHeld(elements);
+    beginHeldRows();
+    declareRowPointers([](const OperandSlot &slot) { return slot.written; });
     LogicalResult printed = emitHeldRow();
-    rowPointers.clear();
+    endHeldRows();
     if (failed(printed))
       return failure();
   }

@@ -12,6 +12,7 @@
 #define HEDDLE_CODEGEN_CUDA_ROWSEMITTER_H
 
 #include "codegen/cuda/SweepEmitter.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace heddle::cuda {
 
@@ -87,7 +88,9 @@ private:
   void declarePart();
   std::string declarePartOf(int slot);
   // Rows in registers (HeldRows.cpp).
-  std::string group, firstRow; // variables
+  std::string group, firstRow, nthRow; // variables
+  std::string rowsAtOnce;              // a constant
+  std::string endOfRow; // the end of the columns of a thread; 0 without a row
   /// The variables that point to the current row of each matrix.
   llvm::DenseMap<int, std::string> rowPointers;
   /// The arrays of the states of columns.
@@ -105,12 +108,22 @@ private:
   bool isPrintedSlow(mlir::Operation *op) const;
   std::string heldItems() const;
   void beginHeldItems();
+  void declareEndOfRow();
   void declareHeldColumn();
   void beginHeldColumns();
   void declareGroup();
-  void declareRowPointers();
+  void beginHeldRows();
+  void endHeldRows();
+  void declareRowPointers(llvm::function_ref<bool(const OperandSlot &)> wanted);
   void loadHeld(const Slice &elements);
   mlir::LogicalResult emitHeldElements(unsigned phase);
+  /// The objects that divide elements by values of the row, in the order of
+  /// their declarations. Empty where divisions are printed as they are.
+  llvm::MapVector<mlir::Value, std::string> divisors;
+  void declareDivisors(const Slice &slice);
+  std::optional<Expression> printOp(mlir::Operation *op) override;
+  mlir::LogicalResult printHeldElements(const ElementWork &work,
+                                        const Slice &slice);
   mlir::LogicalResult printHeldElement(const ElementWork &work,
                                        const Slice &slice);
   mlir::LogicalResult emitHeldRow();

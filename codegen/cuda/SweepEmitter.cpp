@@ -416,8 +416,7 @@ void SegmentEmitter::endFunction(StringRef comment, StringRef type,
 }
 
 std::string SegmentEmitter::callOf(
-    StringRef part,
-    ArrayRef<std::pair<StringRef, StringRef>> replaced) const {
+    StringRef part, ArrayRef<std::pair<StringRef, StringRef>> replaced) const {
   return names.functions->call(functionName(part), replaced);
 }
 
@@ -443,23 +442,22 @@ LogicalResult SegmentEmitter::emitHeldFunction() {
 /// Prints the processing of a tile whose rows are held. One of the blocks that
 /// would divide a tile of wider rows processes it.
 void SegmentEmitter::emitHeldTile() {
-  os << "if (tile.columns <= " << slots.held << ") {\n";
-  os.indent();
-  if (slots.columns)
-    os << "if (" << blockOfTile() << " > 0)\n  return;\n";
-  os << callOf("held", {{"Items", std::to_string(kHeldItems)}}) << ";\n";
+  auto held = [&](int64_t items) {
+    return callOf("held", {{"Items", std::to_string(items)}}) + ";\n";
+  };
+  std::string fits = "if (tile.columns <= " + std::to_string(slots.held) + ")";
   if (!slots.columns) {
-    if (layout.heldParts) {
-      std::string items = std::to_string(kPartItems);
-      os.unindent() << "} else if (heddle::holds_parts(params.table, "
-                       "tile.columns, "
-                    << items << ")) {\n  "
-                    << callOf("held", {{"Items", items}}) << ";\n";
-      os.indent();
-    }
-    os.unindent() << "} else {\n  " << callOf("walk") << ";\n}\n";
+    os << "if (tile.columns <= " << kNarrowItems << ")\n  "
+       << held(kNarrowItems) << "else " << fits << "\n  " << held(kHeldItems);
+    if (layout.heldParts)
+      os << "else if (heddle::holds_parts(params.table, tile.columns, "
+         << kPartItems << "))\n  " << held(kPartItems);
+    os << "else\n  " << callOf("walk") << ";\n";
     return;
   }
+  os << fits << " {\n";
+  os.indent();
+  os << "if (" << blockOfTile() << " > 0)\n  return;\n" << held(kHeldItems);
   if (slots.endsMembers)
     os << "if (heddle::arrives_last(&params.table.tickets[tile.member], "
           "tile.tiles))\n  "

@@ -138,14 +138,23 @@ template <class Vector> __device__ __forceinline__ void write_evict_first(Vector
 
 __device__ __forceinline__ void fence() { __threadfence(); }
 
-// A pointer to global memory. The compiler cannot see this if it loads the pointer.
+// A pointer to global memory. The compiler cannot see this if it loads the pointer, and it
+// would compute the pointer again for every access.
 template <class T> __device__ __forceinline__ T *in_global(T *pointer) {
+  asm("" : "+l"(pointer));
   __builtin_assume(__isGlobal(pointer));
   return pointer;
 }
 
 // Keeps earlier loads before this point. Compilers tend to move each load to its use.
 __device__ __forceinline__ void keep_order() { asm volatile("" : : : "memory"); }
+
+// The same number, of which the compiler knows nothing: it compares with the number where
+// it needs the result, and keeps no results for later.
+__device__ __forceinline__ int reread(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
 
 // threadIdx.x, read again: the compiler must assume that the value has changed, so it
 // keeps no value derived from it in a register.

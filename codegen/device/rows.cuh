@@ -5,13 +5,16 @@
 // constants mirror codegen/layout/RowsForm.h and runtime/binding/Tables.h.
 #pragma once
 #include "access.cuh"
+#include "branchless.cuh"
 #include "reduce.cuh"
 #include "row_parts.cuh"
 
 namespace heddle {
 
-// The elements of a row that a thread holds.
+// The elements of a row that a thread holds, and those of a narrow row, which one thread
+// has.
 constexpr int held_items = 8;
+constexpr int narrow_items = 4;
 // The elements of a whole tile of rows, if the number of columns is rounded up to a power
 // of two.
 constexpr int held_elements = 4096;
@@ -38,16 +41,20 @@ template <int Threads> __device__ __forceinline__ int lane_bits_of_row(int colum
 
 // The group of this thread. A block has `count` groups of `lanes` threads; this thread
 // is number `lane` of group `index`. The group has the columns from `first` to `end` - 1
-// of a row.
-template <int Threads> struct row_group {
+// of a row. `Items`, the elements that a thread holds, are narrow_items for narrow rows,
+// held_items for other rows, and more for parts of rows.
+template <int Threads, int Items = held_items> struct row_group {
   int first, end, lanes, lane, index, count;
 
-  __device__ __forceinline__ explicit row_group(int columns) : row_group(0, columns, lane_bits_of_row<Threads>(columns)) {}
-  // All threads of the block have a part of a row that is not `narrow`.
-  __device__ __forceinline__ row_group(const row_parts &parts, bool narrow)
+  __device__ __forceinline__ explicit row_group(int columns)
+      : row_group(0, columns, Items <= narrow_items ? 0 : lane_bits_of_row<Threads>(columns)) {}
+  // All threads of the block have a part of a row that has several.
+  __device__ __forceinline__ explicit row_group(const row_parts &parts)
       : row_group(static_cast<int>(parts.begin(parts.first)), static_cast<int>(parts.end(parts.first)),
-                  lane_bits_of_row<Threads>(narrow ? static_cast<int>(parts.columns) : Threads * held_items)) {}
+                  Items <= narrow_items ? 0 : lane_bits_of_row<Threads>(Items <= held_items ? static_cast<int>(parts.columns) : Threads * held_items)) {}
   __device__ __forceinline__ row_group(int first, int end, int lane_bits) : first(first), end(end), lanes(1 << lane_bits) {
+    if (Items == held_items)
+      lanes = reread(lanes); // a multiplication is faster than a shift
     lane = threadIdx.x & (lanes - 1);
     index = threadIdx.x >> lane_bits;
     count = Threads >> lane_bits;
@@ -56,7 +63,7 @@ template <int Threads> struct row_group {
   __device__ __forceinline__ int column(int k) const { return first + lane + k * lanes; }
   // Whether no thread has a k-th column. Only every fourth k is asked, so that the
   // elements between are computed without branches.
-  __device__ __forceinline__ bool ends_before(int k) const { return k % 4 == 0 && first + k * lanes >= end; }
+  __device__ __forceinline__ bool ends_before(int k) const { return k > 0 && k % 4 == 0 && first + k * lanes >= end; }
 };
 
 // Combines one state of each thread of a group of `lanes` threads; all of them have the
@@ -88,12 +95,12 @@ __device__ __forceinline__ typename Kind::state over_row(typename Kind::state mi
 
 // Combines the column states of all groups and stores them at `to`: in each warp, then
 // over the warps.
-template <class Kind, int Threads>
+template <class Kind, int Threads, int Items, int ItemsOfGroup>
 __device__ __forceinline__ void
-store_columns(const typename Kind::state (&mine)[held_items], const row_group<Threads> &group, typename Kind::state *to) {
+store_columns(const typename Kind::state (&mine)[Items], const row_group<Threads, ItemsOfGroup> &group, typename Kind::state *to) {
   if (group.count == 1) {
 #pragma unroll
-    for (int k = 0; k < held_items; ++k)
+    for (int k = 0; k < Items; ++k)
       if (const int column = group.column(k); column < group.end)
         to[column] = mine[k];
     return;
@@ -102,7 +109,7 @@ store_columns(const typename Kind::state (&mine)[held_items], const row_group<Th
   __shared__ typename Kind::state of_warp[warps][2][32];
   const int step = (group.lanes + 31) / 32; // the warps of a group, at least one
 #pragma unroll
-  for (int k = 0; k < held_items; k += 2) {
+  for (int k = 0; k < Items; k += 2) {
     if (k * group.lanes >= group.end)
       break;
     typename Kind::state first = mine[k], second = mine[k + 1];

@@ -125,6 +125,12 @@ static int64_t rowStateWords(fused::SweepOp sweep) {
 /// reductions would take seconds to compile.
 static constexpr int64_t kFewStateWords = 4;
 
+int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout) {
+  if (rowStateWords(sweep) > kFewStateWords)
+    return 1;
+  return holdsParts(sweep, layout) ? 4 : 2;
+}
+
 bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout) {
   constexpr int64_t mostWords = 3;
   return heldWords(sweep, layout) <= mostWords &&

@@ -26,6 +26,9 @@ inline constexpr size_t kMostHeldWords = 24;
 /// Elements of a held row that a thread holds at most.
 inline constexpr int64_t kHeldItems = 8;
 
+/// The most elements of a narrow row, which one thread has.
+inline constexpr int64_t kNarrowItems = 4;
+
 /// Elements of a held part of a wide row that a thread holds at most.
 inline constexpr int64_t kPartItems = 16;
 static_assert(kPartItems * 256 == runtime::kPartColumns);
@@ -63,6 +66,10 @@ bool dividesRows(fused::SweepOp sweep, const SweepLayout &layout);
 /// Words that a thread holds for each of its columns of a held row. Values of
 /// elements that a later phase uses again count as one more operand.
 int64_t heldWords(fused::SweepOp sweep, const SweepLayout &layout);
+
+/// The narrow rows that a thread loads before it processes them: one has too
+/// few elements to hide the latency of memory.
+int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout);
 
 /// Whether blocks that divide a row hold their parts in registers: if enough
 /// blocks fit on a multiprocessor for the words of kPartItems columns, and the

@@ -6,7 +6,7 @@
 // CHECK:      wide_held(
 // CHECK:        heddle::row_parts parts(tile.columns, params.table.blocks_per_tile, part_of_tile, Items <= 8);
 // CHECK-NEXT:   parts.begin_exchanges<float>(params.sum_of_parts, tile_index);
-// CHECK-NEXT:   const heddle::row_group<256> group(parts, Items <= 8);
+// CHECK-NEXT:   const heddle::row_group<256, Items> group(parts);
 // CHECK:            sum_part = heddle::over_row<heddle::add<float>, 256>(sum_part, group.lanes);
 // CHECK-NEXT:       if (parts.is_divided()) {
 // CHECK-NEXT:         sum_part = heddle::over_parts<heddle::add<float>, 256>(sum_part, params.sum_of_parts, parts, tile_index);
@@ -33,7 +33,7 @@
 // CHECK:      wide_process(
 // CHECK:        if (part_of_tile > 0 && part_of_tile >= heddle::parts_of_row(tile.columns))
 // CHECK-NEXT:     return;
-// CHECK:        } else if (heddle::holds_parts(params.table, tile.columns, 16)) {
+// CHECK:        else if (heddle::holds_parts(params.table, tile.columns, 16))
 // CHECK-NEXT:     wide_held<16>(
 // CHECK:      wide_block(
 // CHECK:        if (params.table.blocks_per_tile > 1) {
