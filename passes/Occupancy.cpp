@@ -163,26 +163,9 @@ static int64_t downBlocks(SweepOp sweep) {
   return doubles ? 2 : 3;
 }
 
-/// Registers of a thread that holds elements and states of columns. Values of
-/// elements that a later phase uses again count as one more operand.
+/// Registers of a thread that holds elements and states of columns.
 static int64_t heldRegisters(SweepOp sweep, const SweepLayout &layout) {
-  int64_t most = 0;
-  for (auto [s, segment] : llvm::enumerate(layout.segments)) {
-    int64_t words = 0;
-    for (const OperandSlot &slot : segment.operands)
-      if (slot.read && (slot.index == kIJ || slot.index == kJ))
-        words += storageBytes(slot.storage) == 8 ? 2 : 1;
-    bool ofRows = false;
-    for (auto op : sweep.getSegmentBlock(s).getOps<ReduceOp>()) {
-      if (op.getLevel() == Level::column)
-        words += stateBytes(op.getKind(), op.getValue().getType()) / 4;
-      ofRows |= op.getLevel() == Level::row;
-    }
-    if (ofRows && !elementResults(sweep, s).empty())
-      ++words;
-    most = std::max(most, words);
-  }
-  return 44 + kHeldItems * most;
+  return 44 + kHeldItems * heldWords(sweep, layout);
 }
 
 /// While a block writes the elements of a row, other blocks must load.

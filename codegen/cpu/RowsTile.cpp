@@ -37,7 +37,7 @@ private:
     Lanes lanes;  // one for each thread
     Value *total; // the column states of the tile
     Lanes groups; // the column states of the groups
-    Lanes ofRow;  // the state of the parts of a row before the current one
+    Lanes ofRow;  // one for each part of a row
     mlir::Value value() const {
       return fused::ReduceOp(reduction.op).getValue();
     }
@@ -110,7 +110,7 @@ void RowsTile::findWork() {
     } else
       r.lanes = states.makeLanes(stringifyLevel(reduction.to));
     if (reduction.to == Level::row)
-      r.ofRow = states.makeLanes("of_row", 1);
+      r.ofRow = states.makeLanes("of_row");
     roots.push_back(r.value());
     running.push_back(std::move(r));
   }
@@ -211,8 +211,8 @@ void RowsTile::emitElementsBetween(Walk &walk, Value *r, Value *begin,
   });
 }
 
-/// Combines the lanes of each part of the row, then the parts in order.
-/// row_parts.cuh divides rows in the same way.
+/// Combines the lanes of each part of the row, then the parts as if each were a
+/// lane. row_parts.cuh divides rows in the same way.
 void RowsTile::emitParts(Walk &walk, Value *r) {
   Value *count =
       ir.smaller(b.CreateBinaryIntrinsic(
@@ -231,6 +231,10 @@ void RowsTile::emitParts(Walk &walk, Value *r) {
   llvm::copy_if(
       walk.reductions, std::back_inserter(overRow),
       [](Running *running) { return running->reduction.to == Level::row; });
+  ir.when(b.CreateNot(isWhole), [&] {
+    for (Running *running : overRow)
+      running->states.clearLanes(running->ofRow, count);
+  });
   ir.loop(count, "part", [&](Value *part) {
     // The last parts may have no columns.
     Value *begin = ir.smaller(b.CreateMul(part, length), columns);
@@ -240,14 +244,15 @@ void RowsTile::emitParts(Walk &walk, Value *r) {
     emitElementsBetween(walk, r, begin, end);
     for (Running *running : overRow) {
       Reduction &states = running->states;
-      State state = states.overBlock(running->lanes, used);
-      State combined =
-          states.combine(states.loadLane(running->ofRow, ir.i64(0)), state);
-      Value *isFirst = b.CreateICmpEQ(part, ir.i64(0));
-      for (size_t k = 0; k < state.size(); ++k)
-        state[k] = b.CreateSelect(isFirst, state[k], combined[k]);
-      states.storeLane(state, running->ofRow, ir.i64(0));
+      states.storeLane(states.overBlock(running->lanes, used), running->ofRow,
+                       part);
     }
+  });
+  ir.when(b.CreateNot(isWhole), [&] {
+    for (Running *running : overRow)
+      running->states.storeLane(
+          running->states.overBlock(running->ofRow, count), running->ofRow,
+          ir.i64(0));
   });
   for (Running *running : overRow)
     setResults(running->reduction, running->states,

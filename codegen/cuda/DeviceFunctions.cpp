@@ -47,10 +47,13 @@ void DeviceFunctions::end(StringRef comment, StringRef type, StringRef name,
   std::string body = source.substr(bodyAt);
   source.resize(bodyAt);
   Signature &signature = signatures[name];
-  signature = {name.str(), mentions(body, "EvictFirst"), {}};
+  signature = {name.str(), {}, {}};
   llvm::SmallVector<std::string> declared, constants;
-  if (signature.evictFirst)
-    constants.push_back("bool EvictFirst");
+  for (StringRef constant : {"bool EvictFirst", "int Items"})
+    if (StringRef word = constant.split(' ').second; mentions(body, word)) {
+      constants.push_back(constant.str());
+      signature.constants.push_back(word.str());
+    }
   bool byValue = mentions(body, "ByValue");
   for (const Parameter &parameter : parameters)
     if (!parameter.name.empty() && mentions(body, parameter.name)) {
@@ -106,20 +109,20 @@ bool DeviceFunctions::takes(StringRef name, StringRef parameter) const {
 std::string DeviceFunctions::call(
     StringRef name,
     llvm::ArrayRef<std::pair<StringRef, StringRef>> replaced) const {
-  auto argument = [&](StringRef parameter) {
+  auto argument = [&](const std::string &parameter) {
     for (auto [from, to] : replaced)
       if (parameter == from)
         return to.str();
-    return parameter.str();
+    return parameter;
   };
   Signature signature = signatures.lookup(name);
   std::string text = signature.name;
-  if (signature.evictFirst)
-    text += "<" + argument("EvictFirst") + ">";
-  llvm::SmallVector<std::string> arguments;
-  for (const std::string &parameter : signature.parameters)
-    arguments.push_back(argument(parameter));
-  return text + "(" + llvm::join(arguments, ", ") + ")";
+  auto all = [&](llvm::ArrayRef<std::string> parameters) {
+    return llvm::join(llvm::map_range(parameters, argument), ", ");
+  };
+  if (!signature.constants.empty())
+    text += "<" + all(signature.constants) + ">";
+  return text + "(" + all(signature.parameters) + ")";
 }
 
 } // namespace heddle::cuda

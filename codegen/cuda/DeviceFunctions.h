@@ -66,8 +66,7 @@ public:
 private:
   struct Signature {
     std::string name;
-    bool evictFirst = false;
-    llvm::SmallVector<std::string> parameters;
+    llvm::SmallVector<std::string> constants, parameters;
   };
 
   std::string &source;

@@ -47,7 +47,7 @@ bool RowsEmitter::isPrintedSlow(Operation *op) const {
 /// A thread that only maps elements need not hold its part of a row, and leaves
 /// registers to the traversal of wider rows.
 std::string RowsEmitter::heldItems() const {
-  return std::to_string(slots.columns ? kHeldItems / 2 : kHeldItems);
+  return slots.columns ? std::to_string(kHeldItems / 2) : "Items";
 }
 
 void RowsEmitter::beginHeldItems() {
@@ -55,10 +55,50 @@ void RowsEmitter::beginHeldItems() {
   os.indent();
 }
 
+void RowsEmitter::declareEndOfRow() {
+  endOfRow = scope.fresh("end_of_row");
+  os << "const int " << endOfRow << " = heddle::reread(there ? " << group
+     << ".end : 0);\n";
+}
+
+void RowsEmitter::declareHeldColumn() {
+  os << "const int column = " << (slots.columns ? firstColumn + " + " : "")
+     << group << ".column(k);\n";
+}
+
 void RowsEmitter::beginHeldColumns() {
   beginHeldItems();
-  os << "const int column = " << (slots.columns ? firstColumn + " + " : "")
-     << group << ".lane + k * " << group << ".lanes;\n";
+  declareHeldColumn();
+}
+
+/// Begins a loop over the rows that a group holds at the same time.
+void RowsEmitter::beginHeldRows() {
+  os << "#pragma unroll\nfor (int " << nthRow << " = 0; " << nthRow << " < "
+     << rowsAtOnce << "; ++" << nthRow << ") {\n";
+  os.indent();
+  os << "const int row = " << firstRow << " + " << nthRow << " * " << group
+     << ".count + " << group << ".index;\n"
+     << "const bool there = row < tile.count;\n";
+}
+
+void RowsEmitter::endHeldRows() {
+  rowPointers.clear();
+  os.unindent() << "}\n";
+}
+
+/// Declares pointers to the current row of the matrices for which `wanted`
+/// holds, so that the address of an element is one addition.
+void RowsEmitter::declareRowPointers(
+    llvm::function_ref<bool(const OperandSlot &)> wanted) {
+  for (auto [slot, operand] : llvm::enumerate(slots.operands)) {
+    if (operand.index != kIJ || !wanted(operand))
+      continue;
+    StringRef field = StringRef(pointers[slot]).split('.').second;
+    std::string name = scope.fresh((field + "_row").str());
+    os << "auto *const " << name << " = heddle::in_global(" << pointers[slot]
+       << " + row * " << pointers[slot + 1] << ");\n";
+    rowPointers[slot] = name;
+  }
 }
 
 /// Loads the operands of elements and of rows, for all phases.
@@ -71,31 +111,36 @@ void RowsEmitter::loadHeld(const Slice &elements) {
     if (levels.of(argument).level == Level::row && !argument.use_empty() &&
         !isOnlyHinted(argument))
       ofRows.push_back(argument);
+  if (ofElements.empty() && ofRows.empty())
+    return;
   for (BlockArgument argument :
        llvm::concat<BlockArgument>(ofElements, ofRows)) {
     bool isElement = levels.of(argument).level == Level::element;
     std::string name = scope.declare(argument);
-    if (isElement) {
-      os << computedType(argument.getType()) << ' ' << name << "["
-         << heldItems() << "];\n";
-      scope.bind(argument, name + "[k]");
-      continue;
-    }
-    int slot = slots.inputs[argument.getArgNumber()];
-    os << "const " << computedType(argument.getType()) << ' ' << name
-       << " = there ? "
-       << converted(pointers[slot] + "[row]", slots.operands[slot].storage,
-                    argument.getType())
-       << " : 0;\n";
+    os << computedType(argument.getType()) << ' ' << name << "[" << rowsAtOnce
+       << "]" << (isElement ? "[" + heldItems() + "]" : "") << ";\n";
+    scope.bind(argument, name + "[" + nthRow + "]" + (isElement ? "[k]" : ""));
   }
-  if (ofElements.empty() && ofRows.empty())
-    return;
-  if (!ofElements.empty()) {
-    beginHeldColumns();
-    for (BlockArgument argument : ofElements)
-      os << scope[argument] << " = there && column < " << group << ".columns ? "
-         << loadOf(argument, "column") << " : 0;\n";
-    os.unindent() << "}\n";
+  {
+    Scope::Nested block(scope);
+    beginHeldRows();
+    declareRowPointers([](const OperandSlot &slot) { return slot.read; });
+    for (BlockArgument argument : ofRows) {
+      int slot = slots.inputs[argument.getArgNumber()];
+      os << scope[argument] << " = there ? "
+         << converted(pointers[slot] + "[row]", slots.operands[slot].storage,
+                      argument.getType())
+         << " : 0;\n";
+    }
+    if (!ofElements.empty()) {
+      declareEndOfRow();
+      beginHeldColumns();
+      for (BlockArgument argument : ofElements)
+        os << scope[argument] << " = column < " << endOfRow << " ? "
+           << loadOf(argument, "column") << " : 0;\n";
+      os.unindent() << "}\n";
+    }
+    endHeldRows();
   }
   os << "heddle::keep_order(); // all loads before the first store\n";
 }
@@ -127,23 +172,88 @@ LogicalResult RowsEmitter::emitHeldElements(unsigned phase) {
        << "];\n";
     homes[value] = name + "[k]";
   }
-  beginHeldColumns();
-  os << "if (!there || column >= " << group << ".columns)\n  break;\n";
-  if (failed(printHeldElement(work, slice)))
+  if (work.reduced.empty() && kept.empty())
+    declareDivisors(slice);
+  if (failed(printHeldElements(work, slice)))
     return failure();
-  os.unindent() << "}\n";
+  if (!divisors.empty()) {
+    std::string isExact;
+    for (auto &[value, name] : divisors)
+      isExact += (isExact.empty() ? "" : " && ") + name + ".exact";
+    size_t divided = divisors.size();
+    divisors.clear();
+    LogicalResult printed = success();
+    if (divided > 1)
+      isExact = "(" + isExact + ")";
+    names.functions->block("if (!" + isExact + ")",
+                           [&] { printed = printHeldElements(work, slice); });
+    if (failed(printed))
+      return failure();
+  }
   heldValues.insert(kept.begin(), kept.end());
   for (Value value : kept)
     scope.bind(value, homes[value]);
   return success();
 }
 
-/// Prints the work of a phase on one element.
+/// Divisions of elements by a value of the row share its inverse. This has the
+/// result of the division unless operands are out of range; then the thread
+/// computes its elements again, with divisions.
+void RowsEmitter::declareDivisors(const Slice &slice) {
+  if (slots.columns)
+    return;
+  for (Operation &op : body) {
+    if (!slice.ops.contains(&op) || !isa<arith::DivFOp>(op) ||
+        !op.getResult(0).getType().isF32() ||
+        levels.of(op.getResult(0)).level != Level::element)
+      continue;
+    Value by = op.getOperand(1);
+    Level level = levels.of(by).level;
+    if (level == Level::element || level == Level::column ||
+        levels.of(op.getOperand(0)).level != Level::element ||
+        divisors.contains(by))
+      continue;
+    StringRef own = nameOf(by);
+    std::string name = scope.fresh(("by_" + (own.empty() ? "x" : own)).str());
+    os << "heddle::divisor " << name << "(" << text(by) << ");\n";
+    divisors[by] = name;
+  }
+}
+
+std::optional<Expression> RowsEmitter::printOp(Operation *op) {
+  if (!divisors.empty() && isa<arith::DivFOp>(op) &&
+      levels.of(op->getResult(0)).level == Level::element)
+    if (auto by = divisors.find(op->getOperand(1)); by != divisors.end())
+      return Expression{by->second + ".divide(" + text(op->getOperand(0)) +
+                            ", column < " + endOfRow + ")",
+                        Expression::primary};
+  return SegmentEmitter::printOp(op);
+}
+
+/// Prints the work of a phase on the elements that a thread holds.
+LogicalResult RowsEmitter::printHeldElements(const ElementWork &work,
+                                             const Slice &slice) {
+  declareEndOfRow();
+  beginHeldItems();
+  if (!slots.columns)
+    os << "if (" << group << ".ends_before(k))\n  break;\n";
+  declareHeldColumn();
+  if (failed(printHeldElement(work, slice)))
+    return failure();
+  os.unindent() << "}\n";
+  return success();
+}
+
+/// Prints the work of a phase on one element. Values are computed for columns
+/// that do not exist, too: without branches, the compiler can compute several
+/// elements at a time.
 LogicalResult RowsEmitter::printHeldElement(const ElementWork &work,
                                             const Slice &slice) {
   Scope::Nested block(scope);
   if (failed(declareSlice(slice)))
     return failure();
+  os << "if (column < " << endOfRow << ") {\n";
+  os.indent();
   for (fused::ReduceOp op : work.reduced) {
     if (op.getLevel() != Level::column) {
       accumulate(op, positionOf(op));
@@ -162,6 +272,7 @@ LogicalResult RowsEmitter::printHeldElement(const ElementWork &work,
                            slots.operands[slot].storage)
        << ";\n";
   }
+  os.unindent() << "}\n";
   return success();
 }
 
@@ -173,7 +284,8 @@ void RowsEmitter::storeHeldRow() {
   if (lastPhase == 0 && replacesRows())
     os << "__syncthreads();\n";
   std::string isFirst = "there && " + group + ".lane == 0" +
-                        (slots.columns ? " && " + firstColumn + " == 0" : "");
+                        (slots.columns ? " && " + firstColumn + " == 0" : "") +
+                        (layout.heldParts ? " && part_of_tile == 0" : "");
   names.functions->block("if (" + isFirst + ")", [&] {
     for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
       if (slot >= 0 && slots.operands[slot].index == kI)
@@ -190,15 +302,16 @@ LogicalResult RowsEmitter::emitHeldRow() {
   heldValues.clear();
   homes.clear();
   for (unsigned phase = 0; phase <= lastPhase; ++phase) {
-    for (fused::ReduceOp op : reductions) {
-      if (op.getLevel() != Level::row ||
-          phases.lookup(op.getResult(0)) != phase)
-        continue;
-      std::string state = accumulators[op];
+    SmallVector<fused::ReduceOp> complete = completeRows(phase);
+    for (fused::ReduceOp op : complete) {
+      std::string &state = accumulators[op];
       os << state << " = heddle::over_row<" << kindOf(op) << ", "
          << layout.threads << ">(" << state << ", " << group << ".lanes);\n";
-      declareReduced(op, state);
     }
+    if (layout.heldParts)
+      exchangeParts(phase);
+    for (fused::ReduceOp op : complete)
+      declareReduced(op, accumulators[op]);
     if (failed(declareOps([&](Operation *op) {
           return levels.of(op->getResult(0)) ==
                      fused::LevelOf{Level::row, false} &&
@@ -210,6 +323,8 @@ LogicalResult RowsEmitter::emitHeldRow() {
       return failure();
   }
   storeHeldRow();
+  if (layout.heldParts)
+    os << parts << ".next_row();\n";
   homes.clear();
   heldValues.clear();
   return success();
@@ -223,6 +338,23 @@ void RowsEmitter::storeHeldColumns() {
          << ">(" << state << ", " << group << ", "
          << names.scratch[layout.scratchOf(op, ScratchPer::tileColumn)]
          << " + tile.column_base);\n";
+}
+
+/// Declares the group of the thread, and the part of the row that it has.
+void RowsEmitter::declareGroup() {
+  group = scope.fresh("group");
+  if (layout.heldParts)
+    declareParts("Items <= " + std::to_string(kHeldItems));
+  os << "const heddle::row_group<" << layout.threads
+     << (slots.columns ? "" : ", Items") << "> " << group << "("
+     << (layout.heldParts ? parts : "static_cast<int>(tile.columns)") << ");\n";
+  nthRow = scope.freshOwn("r");
+  rowsAtOnce = "1";
+  if (slots.columns)
+    return;
+  rowsAtOnce = scope.fresh("rows_at_once");
+  os << "constexpr int " << rowsAtOnce << " = Items <= " << kNarrowItems
+     << " ? " << narrowRows(sweep, layout) << " : 1;\n";
 }
 
 LogicalResult RowsEmitter::emitHeldWalk() {
@@ -239,10 +371,8 @@ LogicalResult RowsEmitter::emitHeldWalk() {
   });
   if (failed(emitColumns()))
     return failure();
-  group = scope.fresh("group");
   firstRow = scope.fresh("first_row");
-  os << "const heddle::row_group<" << layout.threads << "> " << group
-     << "(static_cast<int>(tile.columns));\n";
+  declareGroup();
   columnStates.clear();
   SmallVector<Value> roots;
   for (unsigned phase = 0; phase <= lastPhase; ++phase)
@@ -253,7 +383,7 @@ LogicalResult RowsEmitter::emitHeldWalk() {
     firstColumn = scope.fresh("first_column");
     // Rows without columns contribute to the member, too.
     os << "for (int " << firstColumn << " = 0; " << firstColumn << " == 0 || "
-       << firstColumn << " < " << group << ".columns; " << firstColumn
+       << firstColumn << " < " << group << ".end; " << firstColumn
        << " += " << heldItems() << " * " << group << ".lanes) {\n";
     os.indent();
   }
@@ -279,7 +409,7 @@ LogicalResult RowsEmitter::emitHeldWalk() {
     else
       beginHeldColumns();
     for (BlockArgument argument : ofColumns)
-      os << scope[argument] << " = column < " << group << ".columns ? "
+      os << scope[argument] << " = column < " << group << ".end ? "
          << loadOf(argument, "column") << " : 0;\n";
     for (fused::ReduceOp op : reductions)
       if (std::string state = columnStates.lookup(op); !state.empty())
@@ -287,14 +417,17 @@ LogicalResult RowsEmitter::emitHeldWalk() {
     os.unindent() << "}\n";
   }
   os << "for (int " << firstRow << " = 0; " << firstRow << " < tile.count; "
-     << firstRow << " += " << group << ".count) {\n";
+     << firstRow << " += " << (slots.columns ? "" : rowsAtOnce + " * ") << group
+     << ".count) {\n";
   os.indent();
-  os << "const int row = " << firstRow << " + " << group << ".index;\n"
-     << "const bool there = row < tile.count;\n";
   {
     Scope::Nested block(scope);
     loadHeld(elements);
-    if (failed(emitHeldRow()))
+    beginHeldRows();
+    declareRowPointers([](const OperandSlot &slot) { return slot.written; });
+    LogicalResult printed = emitHeldRow();
+    endHeldRows();
+    if (failed(printed))
       return failure();
   }
   os.unindent() << "}\n";

@@ -104,6 +104,8 @@ RowsEmitter::Slice RowsEmitter::sliceOf(ArrayRef<Value> roots,
 
 /// The element of an operand in `column`; for a matrix, of the current row.
 std::string RowsEmitter::elementOf(int slot, const Twine &column) const {
+  if (std::string row = rowPointers.lookup(slot); !row.empty())
+    return (row + "[" + column + "]").str();
   std::string at = slots.operands[slot].index == kIJ
                        ? "row * " + pointers[slot + 1] + " + "
                        : "";
@@ -303,47 +305,64 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
       std::string own = accumulators[op];
       os << own << " = heddle::over_block<" << kindOf(op) << ", "
          << layout.threads << ">(" << own << ");\n"
-         << ofRow[op] << " = " << part << " == " << parts << ".first ? " << own
-         << " : " << kindOf(op) << "::combine(" << ofRow[op] << ", " << own
-         << ");\n";
+         << "if (threadIdx.x == " << part << ")\n  " << ofRow[op] << " = "
+         << own << ";\n";
     }
     os.unindent() << "}\n";
     for (fused::ReduceOp op : overRow)
-      os << accumulators[op] << " = " << ofRow[op] << ";\n";
+      os << "if (" << parts << ".has_several())\n  " << accumulators[op]
+         << " = heddle::over_block<" << kindOf(op) << ", " << layout.threads
+         << ">(" << ofRow[op] << ");\n";
   }
   if (isBraced)
     os.unindent() << "}\n";
   return success();
 }
 
+/// The reductions of a row that are complete when `phase` begins.
+SmallVector<fused::ReduceOp> RowsEmitter::completeRows(unsigned phase) const {
+  SmallVector<fused::ReduceOp> complete;
+  llvm::copy_if(reductions, std::back_inserter(complete),
+                [&](fused::ReduceOp op) {
+                  return op.getLevel() == Level::row &&
+                         phases.lookup(op.getResult(0)) == phase;
+                });
+  return complete;
+}
+
+/// The scratch area in which blocks exchange the states of a reduction.
+std::string RowsEmitter::sentStates(fused::ReduceOp op) const {
+  return names.scratch[layout.scratchOf(op, ScratchPer::rowPart)];
+}
+
+/// Declares the parts of the rows of the tile that this block has.
+void RowsEmitter::declareParts(StringRef isNarrow) {
+  parts = scope.fresh("parts");
+  os << "heddle::row_parts " << parts
+     << "(tile.columns, params.table.blocks_per_tile, part_of_tile"
+     << (isNarrow.empty() ? "" : ", ") << isNarrow << ");\n";
+  fused::ReduceOp first = *llvm::find_if(reductions, [](fused::ReduceOp op) {
+    return op.getLevel() == Level::row;
+  });
+  os << parts << ".begin_exchanges<" << stateOf(first) << ">("
+     << sentStates(first) << ", tile_index);\n";
+}
+
 /// Combines the states of the parts of a row, if blocks divide it.
 void RowsEmitter::exchangeParts(unsigned phase) {
-  SmallVector<fused::ReduceOp> complete;
-  for (fused::ReduceOp op : reductions)
-    if (op.getLevel() == Level::row && phases.lookup(op.getResult(0)) == phase)
-      complete.push_back(op);
+  SmallVector<fused::ReduceOp> complete = completeRows(phase);
   if (complete.empty())
     return;
-  os << "if (params.table.blocks_per_tile > 1) {\n";
+  os << "if (" << parts << ".is_divided()) {\n";
   os.indent();
-  std::string place = scope.fresh("place");
-  os << "const long long " << place << " = " << parts << ".place(tile_index);\n"
-     << "if (threadIdx.x == 0) {\n";
-  os.indent();
-  auto areaOf = [&](fused::ReduceOp op) {
-    return names.scratch[layout.scratchOf(op, ScratchPer::rowPart)];
-  };
+  // The first block stores row results when it has the states of all blocks. If
+  // they replace values, all threads must have read these before.
+  if (replacesRows())
+    os << "heddle::fence();\n__syncthreads();\n";
   for (fused::ReduceOp op : complete)
-    os << areaOf(op) << "[" << place
-       << " + part_of_tile] = " << accumulators[op] << ";\n";
-  os.unindent() << "}\n";
-  os << "heddle::barrier_of_blocks(&"
-     << names.scratch[layout.scratchOf(sweep, ScratchPer::rowBarrier)]
-     << "[2 * static_cast<long long>(tile_index)], " << parts << ".count);\n";
-  for (fused::ReduceOp op : complete)
-    os << accumulators[op] << " = heddle::over_parts<" << kindOf(op) << ">("
-       << areaOf(op) << " + " << place << ", " << parts << ".count);\n";
-  os << parts << ".turn ^= 1;\n";
+    os << accumulators[op] << " = heddle::over_parts<" << kindOf(op) << ", "
+       << layout.threads << ">(" << accumulators[op] << ", " << sentStates(op)
+       << ", " << parts << ", tile_index);\n";
   os.unindent() << "}\n";
 }
 
@@ -351,12 +370,8 @@ LogicalResult RowsEmitter::emitPhase(unsigned phase) {
   // Row values that the reductions of the previous phase completed.
   if (layout.rowParts)
     exchangeParts(phase);
-  for (fused::ReduceOp op : reductions) {
-    if (op.getLevel() != Level::row || phases.lookup(op.getResult(0)) != phase)
-      continue;
-    std::string state = accumulators[op];
-    declareReduced(op, state);
-  }
+  for (fused::ReduceOp op : completeRows(phase))
+    declareReduced(op, accumulators[op]);
   if (failed(declareOps([&](Operation *op) {
         return levels.of(op->getResult(0)) ==
                    fused::LevelOf{Level::row, false} &&
@@ -462,14 +477,14 @@ LogicalResult RowsEmitter::emitWalk() {
          << "[tile.column_base + column] = " << kindOf(op) << "::neutral();\n";
   if (failed(emitColumns()))
     return failure();
-  parts = scope.fresh("parts");
-  if (layout.rowParts)
-    os << "heddle::row_parts " << parts
-       << "(tile.columns, params.table.blocks_per_tile, part_of_tile);\n";
-  else if (llvm::any_of(reductions, [](fused::ReduceOp op) {
-             return op.getLevel() == Level::row;
-           }))
+  if (layout.rowParts) {
+    declareParts();
+  } else if (llvm::any_of(reductions, [](fused::ReduceOp op) {
+               return op.getLevel() == Level::row;
+             })) {
+    parts = scope.fresh("parts");
     os << "const heddle::row_parts " << parts << "(tile.columns, 1, 0);\n";
+  }
   os << "for (long long row = 0; row < tile.count; ++row) {\n";
   os.indent();
   {
@@ -479,6 +494,8 @@ LogicalResult RowsEmitter::emitWalk() {
       if (failed(emitPhase(phase)))
         return failure();
     storeRow();
+    if (layout.rowParts)
+      os << parts << ".next_row();\n";
   }
   os.unindent() << "}\n";
   storePartials();

@@ -12,6 +12,7 @@
 #define HEDDLE_CODEGEN_CUDA_ROWSEMITTER_H
 
 #include "codegen/cuda/SweepEmitter.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace heddle::cuda {
 
@@ -34,6 +35,9 @@ private:
   }
   // Rows with parts.
   std::string parts; // a variable
+  void declareParts(llvm::StringRef isNarrow = "");
+  llvm::SmallVector<fused::ReduceOp> completeRows(unsigned phase) const;
+  std::string sentStates(fused::ReduceOp op) const;
   void exchangeParts(unsigned phase);
   /// For sweeps without row values (RowsDown.cpp).
   mlir::LogicalResult emitDownWalk();
@@ -84,7 +88,11 @@ private:
   void declarePart();
   std::string declarePartOf(int slot);
   // Rows in registers (HeldRows.cpp).
-  std::string group, firstRow; // variables
+  std::string group, firstRow, nthRow; // variables
+  std::string rowsAtOnce;              // a constant
+  std::string endOfRow; // the end of the columns of a thread; 0 without a row
+  /// The variables that point to the current row of each matrix.
+  llvm::DenseMap<int, std::string> rowPointers;
   /// The arrays of the states of columns.
   llvm::DenseMap<mlir::Operation *, std::string> columnStates;
   /// The values of elements that a phase keeps for later phases.
@@ -100,9 +108,22 @@ private:
   bool isPrintedSlow(mlir::Operation *op) const;
   std::string heldItems() const;
   void beginHeldItems();
+  void declareEndOfRow();
+  void declareHeldColumn();
   void beginHeldColumns();
+  void declareGroup();
+  void beginHeldRows();
+  void endHeldRows();
+  void declareRowPointers(llvm::function_ref<bool(const OperandSlot &)> wanted);
   void loadHeld(const Slice &elements);
   mlir::LogicalResult emitHeldElements(unsigned phase);
+  /// The objects that divide elements by values of the row, in the order of
+  /// their declarations. Empty where divisions are printed as they are.
+  llvm::MapVector<mlir::Value, std::string> divisors;
+  void declareDivisors(const Slice &slice);
+  std::optional<Expression> printOp(mlir::Operation *op) override;
+  mlir::LogicalResult printHeldElements(const ElementWork &work,
+                                        const Slice &slice);
   mlir::LogicalResult printHeldElement(const ElementWork &work,
                                        const Slice &slice);
   mlir::LogicalResult emitHeldRow();

@@ -415,8 +415,9 @@ void SegmentEmitter::endFunction(StringRef comment, StringRef type,
                         {"bool", part == "walk" ? vectorFlag().str() : ""}});
 }
 
-std::string SegmentEmitter::callOf(StringRef part) const {
-  return names.functions->call(functionName(part));
+std::string SegmentEmitter::callOf(
+    StringRef part, ArrayRef<std::pair<StringRef, StringRef>> replaced) const {
+  return names.functions->call(functionName(part), replaced);
 }
 
 LogicalResult SegmentEmitter::emitWalkFunction() {
@@ -441,15 +442,22 @@ LogicalResult SegmentEmitter::emitHeldFunction() {
 /// Prints the processing of a tile whose rows are held. One of the blocks that
 /// would divide a tile of wider rows processes it.
 void SegmentEmitter::emitHeldTile() {
-  os << "if (tile.columns <= " << slots.held << ") {\n";
-  os.indent();
-  if (slots.columns)
-    os << "if (" << blockOfTile() << " > 0)\n  return;\n";
-  os << callOf("held") << ";\n";
+  auto held = [&](int64_t items) {
+    return callOf("held", {{"Items", std::to_string(items)}}) + ";\n";
+  };
+  std::string fits = "if (tile.columns <= " + std::to_string(slots.held) + ")";
   if (!slots.columns) {
-    os.unindent() << "} else {\n  " << callOf("walk") << ";\n}\n";
+    os << "if (tile.columns <= " << kNarrowItems << ")\n  "
+       << held(kNarrowItems) << "else " << fits << "\n  " << held(kHeldItems);
+    if (layout.heldParts)
+      os << "else if (heddle::holds_parts(params.table, tile.columns, "
+         << kPartItems << "))\n  " << held(kPartItems);
+    os << "else\n  " << callOf("walk") << ";\n";
     return;
   }
+  os << fits << " {\n";
+  os.indent();
+  os << "if (" << blockOfTile() << " > 0)\n  return;\n" << held(kHeldItems);
   if (slots.endsMembers)
     os << "if (heddle::arrives_last(&params.table.tickets[tile.member], "
           "tile.tiles))\n  "

@@ -255,7 +255,9 @@ private:
   void endFunction(llvm::StringRef comment, llvm::StringRef type,
                    llvm::StringRef part);
   bool waitsAtOnce() const;
-  std::string callOf(llvm::StringRef part) const;
+  std::string callOf(llvm::StringRef part,
+                     llvm::ArrayRef<std::pair<llvm::StringRef, llvm::StringRef>>
+                         replaced = {}) const;
 };
 
 } // namespace heddle::cuda

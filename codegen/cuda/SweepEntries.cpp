@@ -101,13 +101,19 @@ void ProgramEmitter::emitBlockFunction(fused::SweepOp sweep,
   if (layout.endsList && !sweep.getLaunchAttr().endsInOwnLaunch())
     os << "if (params.table.tile_count == 0)\n  return "
        << functions.call(names.sweep + "_epilogue") << ";\n";
-  if (layout.rowParts)
-    os << "const int started = heddle::blocks_started(params.table, "
+  if (layout.rowParts) {
+    os << "int nth_tile = blockIdx.x, part_of_tile = 0;\n"
+       << "if (params.table.blocks_per_tile > 1) {\n";
+    os.indent();
+    os << "const int before = heddle::blocks_started("
        << names.scratch[layout.scratchOf(sweep, ScratchPer::once)] << ");\n"
-       << "const int part_of_tile = started % params.table.blocks_per_tile;\n";
+       << "nth_tile = before / params.table.blocks_per_tile;\n"
+       << "part_of_tile = before % params.table.blocks_per_tile;\n";
+    os.unindent() << "}\n";
+  }
   os << "const int tile_index = "
      << (sweep.getReversed() ? "params.table.tile_count - 1 - " : "")
-     << (layout.rowParts ? "started / params.table.blocks_per_tile"
+     << (layout.rowParts ? "nth_tile"
          : layout.columns || layout.columnRange
              ? "heddle::tile_of_block(params.table)"
              : "blockIdx.x")

@@ -58,7 +58,9 @@ SweepNames ProgramEmitter::nameSweep(fused::SweepOp sweep,
       std::string type, wanted, function;
       if (auto reduce = dyn_cast<fused::ReduceOp>(slot.owner)) {
         bool isTicket = slot.per == ScratchPer::ticket;
-        type = isTicket ? "unsigned" : stateOf(reduce);
+        type = isTicket                          ? "unsigned"
+               : slot.per == ScratchPer::rowPart ? "heddle::numbered"
+                                                 : stateOf(reduce);
         StringRef own = nameOf(reduce.getResult(0));
         StringRef per = isTicket                          ? "_tickets"
                         : slot.per == ScratchPer::member  ? "_of_members"
@@ -68,8 +70,7 @@ SweepNames ProgramEmitter::nameSweep(fused::SweepOp sweep,
         wanted = ((own.empty() ? StringRef("sum") : own) + per).str();
       } else if (isa<fused::SweepOp>(slot.owner)) {
         type = "unsigned";
-        wanted =
-            slot.per == ScratchPer::once ? "started_blocks" : "row_barriers";
+        wanted = "started_blocks";
       } else {
         std::string number =
             precomputed ? "_" + std::to_string(precomputed + 1) : "";

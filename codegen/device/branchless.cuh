@@ -66,4 +66,24 @@ private:
   }
 };
 
+// A divisor of many elements. `exact` becomes false if a quotient may differ from that of
+// the correctly rounded division.
+struct divisor {
+  float value, inverse;
+  bool exact;
+
+  __device__ __forceinline__ explicit divisor(float y) : value(y), inverse(1.0f / y) {
+    exact = fabsf(y) >= 0x1p-30f && fabsf(y) <= 0x1p40f;
+  }
+  // x / y, for zeros and for results of at least 2^-60. The inverse is correctly rounded,
+  // so one step gives the correctly rounded quotient, and its residual has no error.
+  // `counts`: whether the quotient is used.
+  __device__ __forceinline__ float divide(float x, bool counts) {
+    const float first = x * inverse, second = fmaf(fmaf(-value, first, x), inverse, first);
+    // Zeros, of either sign, pass; infinities give NaN.
+    exact &= !counts | ((2 * __float_as_uint(second) - 1 >= 0x42ffffffu) & (second == second));
+    return copysignf(second, first);
+  }
+};
+
 } // namespace heddle

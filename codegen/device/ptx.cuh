@@ -138,8 +138,23 @@ template <class Vector> __device__ __forceinline__ void write_evict_first(Vector
 
 __device__ __forceinline__ void fence() { __threadfence(); }
 
+// A pointer to global memory. The compiler cannot see this if it loads the pointer, and it
+// would compute the pointer again for every access.
+template <class T> __device__ __forceinline__ T *in_global(T *pointer) {
+  asm("" : "+l"(pointer));
+  __builtin_assume(__isGlobal(pointer));
+  return pointer;
+}
+
 // Keeps earlier loads before this point. Compilers tend to move each load to its use.
 __device__ __forceinline__ void keep_order() { asm volatile("" : : : "memory"); }
+
+// The same number, of which the compiler knows nothing: it compares with the number where
+// it needs the result, and keeps no results for later.
+__device__ __forceinline__ int reread(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
 
 // threadIdx.x, read again: the compiler must assume that the value has changed, so it
 // keeps no value derived from it in a register.
@@ -165,6 +180,18 @@ __device__ __forceinline__ bool take_ticket(unsigned *ticket, int expected) {
 __device__ __forceinline__ unsigned read_now(const unsigned *word) {
   unsigned value;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+  return value;
+}
+
+// A word that a block sends to others, with its number: both are written, and read, in
+// one access, so no fence is needed.
+struct alignas(8) numbered { unsigned word, number; };
+__device__ __forceinline__ void write_now(numbered *to, numbered value) {
+  asm volatile("st.relaxed.gpu.global.v2.u32 [%0], {%1, %2};" : : "l"(to), "r"(value.word), "r"(value.number) : "memory");
+}
+__device__ __forceinline__ numbered read_now(const numbered *from) {
+  numbered value;
+  asm volatile("ld.relaxed.gpu.global.v2.u32 {%0, %1}, [%2];" : "=r"(value.word), "=r"(value.number) : "l"(from) : "memory");
   return value;
 }
 

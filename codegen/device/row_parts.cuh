@@ -1,11 +1,11 @@
 // row_parts.cuh: wide rows that blocks divide.
 //
 // A wide row has a fixed number of parts, which follows from its columns alone. Its
-// reductions combine the columns of each part, then the parts in order. One block has all
-// parts, or each of several blocks has one and exchanges the states of parts with the
-// others through memory. The constants mirror runtime/binding/Tables.h.
+// reductions combine the columns of each part, then the parts, as a block combines the
+// states of its threads. One block has all parts, or each of several blocks has one and
+// exchanges the states of parts with the others through memory. The constants mirror
+// runtime/binding/Tables.h.
 #pragma once
-#include "grid.cuh"
 #include "reduce.cuh"
 #include "tables.cuh"
 
@@ -13,7 +13,7 @@ namespace heddle {
 
 // The most parts of a row, and the most columns of a part, unless the row has the most
 // parts; partsOfRow in runtime/binding/Tables.h.
-constexpr int most_row_parts = 64;
+constexpr int most_row_parts = 256;
 constexpr int part_columns = 4096;
 
 __device__ __forceinline__ int parts_of_row(long long columns) {
@@ -26,12 +26,17 @@ __device__ __forceinline__ int blocks_of_rows(const table &table, long long colu
   return table.blocks_per_tile == 1 ? 1 : parts_of_row(columns);
 }
 
+// Whether each block holds the only part that it has of a row in registers, `items`
+// elements a thread.
+__device__ __forceinline__ bool holds_parts(const table &table, long long columns, int items) {
+  const int parts = parts_of_row(columns);
+  return columns <= static_cast<long long>(parts) * items * 256 && (parts == 1 || table.blocks_per_tile > 1);
+}
+
 // The number of blocks that started before this one. A block of a row waits for those of
 // the other parts, so tiles are assigned in the order in which blocks start: the parts of
 // a row are then on the device as soon as no other block may start.
-__device__ __forceinline__ int blocks_started(const table &table, unsigned *started) {
-  if (table.blocks_per_tile == 1)
-    return blockIdx.x;
+__device__ __forceinline__ int blocks_started(unsigned *started) {
   __shared__ int before;
   if (threadIdx.x == 0)
     before = static_cast<int>(count_arrival(started, gridDim.x));
@@ -39,38 +44,71 @@ __device__ __forceinline__ int blocks_started(const table &table, unsigned *star
   return before;
 }
 
-// The parts of a row that this block has: `first`, and every `step`-th after it.
+// The parts of a row that this block has: `first`, and every `step`-th after it. A row
+// that is `narrow` has one part.
 struct row_parts {
   long long columns, length;
   int count, first, step, blocks, turn;
+  unsigned exchange; // the number of the current row's exchanges
 
-  __device__ __forceinline__ row_parts(long long columns, int blocks, int part)
-      : columns(columns), count(parts_of_row(columns)), first(part), blocks(blocks), turn(0) {
-    length = count == 1 ? columns : ((columns + count - 1) / count + 255) / 256 * 256;
+  __device__ __forceinline__ row_parts(long long columns, int blocks, int part, bool narrow = false)
+      : columns(columns), count(narrow ? 1 : parts_of_row(columns)), first(narrow ? 0 : part), blocks(blocks), turn(0), exchange(1) {
+    length = count == 1 ? columns : (quotient(columns + count - 1, count) + 255) / 256 * 256;
     step = blocks > 1 ? count : 1;
   }
+  // A division of 64 bits takes about a hundred instructions.
+  static __device__ __forceinline__ long long quotient(long long a, int b) {
+    return a >> 31 ? a / b : static_cast<unsigned>(a) / static_cast<unsigned>(b);
+  }
+  // Whether one block has several parts, or several blocks have one each.
+  __device__ __forceinline__ bool has_several() const { return step < count; }
+  __device__ __forceinline__ bool is_divided() const { return step > 1; }
   __device__ __forceinline__ long long begin(int part) const { return part * length; }
   __device__ __forceinline__ long long end(int part) const {
     const long long end = (part + 1) * length;
     return end < columns ? end : columns;
   }
-  // The place of the states of parts in the scratch area of a reduction. Consecutive
-  // exchanges use places in turn, because a block may still read the previous states.
-  __device__ __forceinline__ long long place(int tile_index) const { return (tile_index * 2ll + turn) * blocks; }
+  // Begins the exchanges of a tile. Each counts on from the number that the previous
+  // launch left. States are sent to two places in turn, because a block may still read
+  // those of the previous row.
+  template <class State> __device__ __forceinline__ void begin_exchanges(const numbered *sent, int tile_index) {
+    if (is_divided())
+      exchange = read_now(sent + place<State>(tile_index, first)).number + 1;
+  }
+  __device__ __forceinline__ void next_row() {
+    turn ^= 1;
+    ++exchange;
+  }
+  // The first word that the block of a part sends.
+  template <class State> __device__ __forceinline__ long long place(int tile_index, int part) const {
+    return ((tile_index * 2ll + turn) * blocks + part) * (sizeof(State) / 4);
+  }
 };
 
-// Combines the states of `count` parts in order; every thread has the result.
-template <class Kind> __device__ __forceinline__ typename Kind::state over_parts(const typename Kind::state *states, int count) {
-  __shared__ typename Kind::state of_part[most_row_parts];
-  __syncthreads(); // other threads may still read the previous states
-  if (static_cast<int>(threadIdx.x) < count)
-    of_part[threadIdx.x] = states[threadIdx.x];
-  __syncthreads();
-  typename Kind::state all = of_part[0];
-#pragma unroll 1
-  for (int part = 1; part < count; ++part)
-    all = Kind::combine(all, of_part[part]);
-  return all;
+// Sends the state of this block's part to the other blocks of the row, and combines the
+// states of all parts; every thread has the result.
+template <class Kind, int Threads>
+__device__ __forceinline__ typename Kind::state
+over_parts(typename Kind::state mine, numbered *sent, const row_parts &parts, int tile_index) {
+  using state = typename Kind::state;
+  static_assert(sizeof(state) % 4 == 0, "words are sent");
+  constexpr int words = sizeof(state) / 4;
+  union { state value; unsigned word[words]; } own = {mine}, other = {Kind::neutral()};
+  const int part = threadIdx.x;
+  if (part == 0)
+#pragma unroll
+    for (int w = 0; w < words; ++w)
+      write_now(sent + parts.place<state>(tile_index, parts.first) + w, numbered{own.word[w], parts.exchange});
+  if (part < parts.count)
+#pragma unroll
+    for (int w = 0; w < words; ++w) {
+      numbered received;
+      do
+        received = read_now(sent + parts.place<state>(tile_index, part) + w);
+      while (received.number != parts.exchange);
+      other.word[w] = received.word;
+    }
+  return over_block<Kind, Threads>(other.value);
 }
 
 } // namespace heddle

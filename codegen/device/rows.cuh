@@ -5,12 +5,16 @@
 // constants mirror codegen/layout/RowsForm.h and runtime/binding/Tables.h.
 #pragma once
 #include "access.cuh"
+#include "branchless.cuh"
 #include "reduce.cuh"
+#include "row_parts.cuh"
 
 namespace heddle {
 
-// The elements of a row that a thread holds.
+// The elements of a row that a thread holds, and those of a narrow row, which one thread
+// has.
 constexpr int held_items = 8;
+constexpr int narrow_items = 4;
 // The elements of a whole tile of rows, if the number of columns is rounded up to a power
 // of two.
 constexpr int held_elements = 4096;
@@ -25,37 +29,55 @@ __device__ __forceinline__ int rows_of_tile(int tile, int held_columns, long lon
   return rows > tile ? rows : tile;
 }
 
-// The threads that hold a row: the least power of two that is enough.
-template <int Threads> __device__ __forceinline__ int lanes_of_row(int columns) {
-  int lanes = 1;
+// The threads that hold a row are the least power of two that is enough; this is its
+// binary logarithm.
+template <int Threads> __device__ __forceinline__ int lane_bits_of_row(int columns) {
+  int bits = 0;
 #pragma unroll
   for (int wider = 2; wider <= Threads; wider *= 2)
-    if (columns > wider / 2 * held_items)
-      lanes = wider;
-  return lanes;
+    bits += columns > wider / 2 * held_items;
+  return bits;
 }
 
 // The group of this thread. A block has `count` groups of `lanes` threads; this thread
-// is number `lane` of group `index`.
-template <int Threads> struct row_group {
-  int columns, lanes, lane, index, count;
+// is number `lane` of group `index`. The group has the columns from `first` to `end` - 1
+// of a row. `Items`, the elements that a thread holds, are narrow_items for narrow rows,
+// held_items for other rows, and more for parts of rows.
+template <int Threads, int Items = held_items> struct row_group {
+  int first, end, lanes, lane, index, count;
 
-  __device__ __forceinline__ explicit row_group(int columns) : columns(columns), lanes(lanes_of_row<Threads>(columns)) {
+  __device__ __forceinline__ explicit row_group(int columns)
+      : row_group(0, columns, Items <= narrow_items ? 0 : lane_bits_of_row<Threads>(columns)) {}
+  // All threads of the block have a part of a row that has several.
+  __device__ __forceinline__ explicit row_group(const row_parts &parts)
+      : row_group(static_cast<int>(parts.begin(parts.first)), static_cast<int>(parts.end(parts.first)),
+                  Items <= narrow_items ? 0 : lane_bits_of_row<Threads>(Items <= held_items ? static_cast<int>(parts.columns) : Threads * held_items)) {}
+  __device__ __forceinline__ row_group(int first, int end, int lane_bits) : first(first), end(end), lanes(1 << lane_bits) {
+    if (Items == held_items)
+      lanes = reread(lanes); // a multiplication is faster than a shift
     lane = threadIdx.x & (lanes - 1);
-    index = static_cast<int>(threadIdx.x) / lanes;
-    count = Threads / lanes;
+    index = threadIdx.x >> lane_bits;
+    count = Threads >> lane_bits;
   }
+  // The k-th column of this thread.
+  __device__ __forceinline__ int column(int k) const { return first + lane + k * lanes; }
+  // Whether no thread has a k-th column. Only every fourth k is asked, so that the
+  // elements between are computed without branches.
+  __device__ __forceinline__ bool ends_before(int k) const { return k > 0 && k % 4 == 0 && first + k * lanes >= end; }
 };
 
 // Combines one state of each thread of a group of `lanes` threads; all of them have the
-// result. All threads of the block call it. Loops are not unrolled, because a logsumexp
-// would take seconds to compile.
+// result. All threads of the block call it. Loops over states of several words are not
+// unrolled, because a logsumexp would take seconds to compile.
 template <class Kind, int Threads>
 __device__ __forceinline__ typename Kind::state over_row(typename Kind::state mine, int lanes) {
+  using state = typename Kind::state;
+  constexpr int unrolled = __is_class(typename Kind::state) ? 1 : 32;
   __shared__ typename Kind::state of_warp[Threads / 32];
-#pragma unroll 1
-  for (int mask = lanes < 32 ? lanes / 2 : 16; mask; mask /= 2)
-    mine = Kind::combine(mine, shuffle_xor(mine, mask));
+#pragma unroll unrolled
+  for (int mask = 16; mask; mask /= 2)
+    if (const state other = shuffle_xor(mine, mask); mask < lanes)
+      mine = Kind::combine(mine, other);
   if (lanes <= 32)
     return mine;
   __syncthreads(); // other threads may still read the previous states
@@ -64,21 +86,22 @@ __device__ __forceinline__ typename Kind::state over_row(typename Kind::state mi
   __syncthreads();
   const int first = static_cast<int>(threadIdx.x & ~(lanes - 1)) / 32;
   typename Kind::state all = of_warp[first];
-#pragma unroll 1
-  for (int warp = 1; warp < lanes / 32; ++warp)
-    all = Kind::combine(all, of_warp[first + warp]);
+#pragma unroll unrolled
+  for (int warp = 1; warp < Threads / 32; ++warp)
+    if (warp < lanes / 32)
+      all = Kind::combine(all, of_warp[first + warp]);
   return all;
 }
 
 // Combines the column states of all groups and stores them at `to`: in each warp, then
 // over the warps.
-template <class Kind, int Threads>
+template <class Kind, int Threads, int Items, int ItemsOfGroup>
 __device__ __forceinline__ void
-store_columns(const typename Kind::state (&mine)[held_items], const row_group<Threads> &group, typename Kind::state *to) {
+store_columns(const typename Kind::state (&mine)[Items], const row_group<Threads, ItemsOfGroup> &group, typename Kind::state *to) {
   if (group.count == 1) {
 #pragma unroll
-    for (int k = 0; k < held_items; ++k)
-      if (const int column = group.lane + k * group.lanes; column < group.columns)
+    for (int k = 0; k < Items; ++k)
+      if (const int column = group.column(k); column < group.end)
         to[column] = mine[k];
     return;
   }
@@ -86,8 +109,8 @@ store_columns(const typename Kind::state (&mine)[held_items], const row_group<Th
   __shared__ typename Kind::state of_warp[warps][2][32];
   const int step = (group.lanes + 31) / 32; // the warps of a group, at least one
 #pragma unroll
-  for (int k = 0; k < held_items; k += 2) {
-    if (k * group.lanes >= group.columns)
+  for (int k = 0; k < Items; k += 2) {
+    if (k * group.lanes >= group.end)
       break;
     typename Kind::state first = mine[k], second = mine[k + 1];
 #pragma unroll 1
@@ -100,7 +123,7 @@ store_columns(const typename Kind::state (&mine)[held_items], const row_group<Th
     of_warp[threadIdx.x / 32][1][threadIdx.x % 32] = second;
     __syncthreads();
     const int thread = threadIdx.x, column = k * group.lanes + thread;
-    if (thread < 2 * group.lanes && column < group.columns) {
+    if (thread < 2 * group.lanes && column < group.end) {
       const int item = thread >= group.lanes, lane = thread - item * group.lanes;
       typename Kind::state all = of_warp[lane / 32][item][lane % 32];
 #pragma unroll 1

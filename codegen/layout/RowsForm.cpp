@@ -86,6 +86,57 @@ bool dividesRows(fused::SweepOp sweep, const SweepLayout &layout) {
   return true;
 }
 
+int64_t heldWords(fused::SweepOp sweep, const SweepLayout &layout) {
+  int64_t most = 0;
+  for (auto [s, segment] : llvm::enumerate(layout.segments)) {
+    int64_t words = 0;
+    for (const OperandSlot &slot : segment.operands)
+      if (slot.read && (slot.index == kIJ || slot.index == kJ))
+        words += storageBytes(slot.storage) == 8 ? 2 : 1;
+    int64_t keptWords = 0;
+    for (auto op : sweep.getSegmentBlock(s).getOps<fused::ReduceOp>()) {
+      Type type = op.getValue().getType();
+      if (op.getLevel() == Level::column)
+        words += stateBytes(op.getKind(), type) / 4;
+      else if (op.getLevel() == Level::row)
+        keptWords = std::max<int64_t>(keptWords, type.isF64() ? 2 : 1);
+    }
+    if (!fused::elementResults(sweep, s).empty())
+      words += keptWords;
+    most = std::max(most, words);
+  }
+  return most;
+}
+
+/// The words of the states of all rows that a thread reduces at the same time.
+static int64_t rowStateWords(fused::SweepOp sweep) {
+  int64_t most = 0;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+    int64_t words = 0;
+    for (auto op : sweep.getSegmentBlock(s).getOps<fused::ReduceOp>())
+      if (op.getLevel() == Level::row)
+        words += stateBytes(op.getKind(), op.getValue().getType()) / 4;
+    most = std::max(most, words);
+  }
+  return most;
+}
+
+/// The code of a held row is printed for each form again, so a row with many
+/// reductions would take seconds to compile.
+static constexpr int64_t kFewStateWords = 4;
+
+int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout) {
+  if (rowStateWords(sweep) > kFewStateWords)
+    return 1;
+  return holdsParts(sweep, layout) ? 4 : 2;
+}
+
+bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout) {
+  constexpr int64_t mostWords = 3;
+  return heldWords(sweep, layout) <= mostWords &&
+         rowStateWords(sweep) <= kFewStateWords;
+}
+
 int64_t heldColumns(const SegmentLayout &layout) {
   // Blocks that share a wide row access memory in a better order.
   return layout.columns ? kWarpColumns : kBlockColumns;

@@ -26,6 +26,13 @@ inline constexpr size_t kMostHeldWords = 24;
 /// Elements of a held row that a thread holds at most.
 inline constexpr int64_t kHeldItems = 8;
 
+/// The most elements of a narrow row, which one thread has.
+inline constexpr int64_t kNarrowItems = 4;
+
+/// Elements of a held part of a wide row that a thread holds at most.
+inline constexpr int64_t kPartItems = 16;
+static_assert(kPartItems * 256 == runtime::kPartColumns);
+
 /// The most columns of a held row if one warp has to be enough, and otherwise.
 inline constexpr int64_t kWarpColumns = 32 * kHeldItems,
                          kBlockColumns = 256 * kHeldItems;
@@ -55,6 +62,19 @@ bool dividesColumns(fused::SweepOp sweep, const SweepLayout &layout);
 /// rows, so its blocks have read the row's values before one of them stores
 /// results; no other reduction is over elements.
 bool dividesRows(fused::SweepOp sweep, const SweepLayout &layout);
+
+/// Words that a thread holds for each of its columns of a held row. Values of
+/// elements that a later phase uses again count as one more operand.
+int64_t heldWords(fused::SweepOp sweep, const SweepLayout &layout);
+
+/// The narrow rows that a thread loads before it processes them: one has too
+/// few elements to hide the latency of memory.
+int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout);
+
+/// Whether blocks that divide a row hold their parts in registers: if enough
+/// blocks fit on a multiprocessor for the words of kPartItems columns, and the
+/// row has few reductions.
+bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout);
 
 /// The most columns of a row that is *held*: its threads load all its elements
 /// once, before they use any, and no other block processes part of it. Column

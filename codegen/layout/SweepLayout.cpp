@@ -309,15 +309,14 @@ LogicalResult Builder::build() {
   layout.rowParts = dividesRows(sweep, layout);
   if (!layout.rowParts)
     return success();
+  layout.heldParts = holdsParts(sweep, layout);
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
     for (auto op : sweep.getSegmentBlock(s).getOps<fused::ReduceOp>())
       if (op.getLevel() == fused::Level::row)
         layout.addScratch(
             {ScratchPer::rowPart,
-             2 * stateBytes(op.getKind(), op.getValue().getType()),
-             /*zero=*/false, op});
-  layout.addScratch({ScratchPer::rowBarrier, 2 * sizeof(int32_t),
-                     /*zero=*/true, sweep});
+             2 * 2 * stateBytes(op.getKind(), op.getValue().getType()),
+             /*zero=*/true, op});
   layout.addScratch({ScratchPer::once, sizeof(int32_t), /*zero=*/true, sweep});
   return success();
 }

@@ -46,17 +46,9 @@ struct ScalarSlot {
 
 /// A scratch area has one value per tile, per member, per column of each tile,
 /// or in total; or one ticket per tile and block of the tile. If blocks divide
-/// wide rows, a reduction has two states per block of a tile, for exchanges in
-/// turn, and a tile has a barrier.
-enum class ScratchPer {
-  tile,
-  member,
-  tileColumn,
-  once,
-  ticket,
-  rowPart,
-  rowBarrier
-};
+/// wide rows, a reduction has two places per block of a tile, for exchanges in
+/// turn; each word of a state has a number beside it.
+enum class ScratchPer { tile, member, tileColumn, once, ticket, rowPart };
 
 /// A scratch area, and the operation for which it exists.
 struct ScratchSlot {
@@ -119,6 +111,8 @@ struct SweepLayout {
   /// Whether wide rows have parts, so that several blocks may divide them
   /// (RowsForm.h).
   bool rowParts = false;
+  /// Whether blocks that divide a row hold their parts in registers.
+  bool heldParts = false;
   std::string name;
 
   void addScratch(ScratchSlot slot);

@@ -158,6 +158,7 @@ int Extraction::addTable(fused::SweepOp sweep, const SweepLayout &layout) {
   table.pointers = std::max<int64_t>(1, layout.pointers);
   table.blockColumns = layout.columns ? layout.columns : layout.columnRange;
   table.rowParts = layout.rowParts;
+  table.heldParts = layout.heldParts;
   // The bodies that reduce tiles.
   llvm::SmallPtrSet<Block *, 8> reducing;
   for (const ScratchSlot &slot : layout.scratch)
@@ -243,7 +244,6 @@ static runtime::ScratchPer scratchPer(heddle::ScratchPer per,
                                       const SweepLayout &layout) {
   switch (per) {
   case heddle::ScratchPer::tile:
-  case heddle::ScratchPer::rowBarrier:
     return runtime::ScratchPer::Tile;
   case heddle::ScratchPer::member:
     return runtime::ScratchPer::Member;

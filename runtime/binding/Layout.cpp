@@ -63,13 +63,27 @@ int memberListOf(const Plan &plan, const PlanSegment &segment) {
   return segment.count ? segment.count->buffer : -1;
 }
 
+/// One block, or a block for each part of the widest row. (Then every tile has
+/// so many blocks, and those that have no part return at once.) Blocks that
+/// hold their parts read a row once. Otherwise, blocks divide rows only if wide
+/// rows alone are too few blocks: the exchange between blocks takes longer than
+/// idle multiprocessors cost if about half of them have a row.
+static int blocksPerRow(const PlanTable &table, const TableView &view,
+                        int64_t tiles, int64_t wideTiles, int64_t usedParts) {
+  constexpr int64_t fewRows = 64, fewBlocks = 2048;
+  int64_t parts = partsOfRow(view.widest), blocks = tiles * parts;
+  bool held = table.heldParts && view.widest <= kMostRowParts * kPartColumns;
+  bool pays = held ? blocks <= std::max(2 * usedParts, fewBlocks)
+                   : wideTiles <= fewRows && blocks <= fewBlocks;
+  return pays && blocks <= INT32_MAX ? static_cast<int>(parts) : 1;
+}
+
 Error Layout::Resolver::sizeTables() {
   layout.tableViews.resize(plan.tables.size());
   for (auto [index, table] : enumerate(plan.tables)) {
     TableView &view = layout.tableViews[index];
     int64_t tiles = 0, memberCount = 0;
-    int64_t sharedTiles = 0, sharedColumns = 0,
-            wideTiles = 0; // of rows that are not held
+    int64_t sharedTiles = 0, sharedColumns = 0, wideTiles = 0, usedParts = 0;
     std::vector<int64_t> allSteps = segmentSteps(plan, table);
     for (auto [segmentIndex, segment] : enumerate(table.segments)) {
       ArrayRef<int64_t> steps = ArrayRef(allSteps).slice(
@@ -110,6 +124,7 @@ Error Layout::Resolver::sizeTables() {
           sharedColumns += own * columns;
         }
         wideTiles += partsOfRow(columns) > 1 ? own : 0;
+        usedParts += own * partsOfRow(columns);
         view.narrowest =
             memberCount == 1 ? columns : std::min(view.narrowest, columns);
         view.widest = std::max(view.widest, columns);
@@ -134,14 +149,9 @@ Error Layout::Resolver::sizeTables() {
           std::min(std::max(average, std::min(most, fewBlocks / sharedTiles)),
                    INT32_MAX / tiles));
     }
-    // A block for each part of a row, if wide rows alone are too few blocks:
-    // the exchange between blocks takes longer than idle multiprocessors cost
-    // if about half of them have a row. (With several blocks per tile, there
-    // must be one for each part.)
-    constexpr int64_t fewRows = 64, fewParts = 2048;
-    if (int64_t parts = partsOfRow(view.widest);
-        table.rowParts && wideTiles <= fewRows && tiles * parts <= fewParts)
-      view.blocksPerTile = static_cast<int>(parts);
+    if (table.rowParts)
+      view.blocksPerTile =
+          blocksPerRow(table, view, tiles, wideTiles, usedParts);
     view.elementBytes = elementBytes(table);
   }
   uint64_t total = layout.arenaSize;

@@ -138,7 +138,7 @@ int64_t rowsOfTile(int64_t tile, int64_t heldColumns, int64_t columns);
 /// The most parts of a wide row, and the most columns of a part if the row does
 /// not have the most parts. The order of reductions depends on these numbers.
 /// `row_parts.cuh` has them, too.
-inline constexpr int64_t kMostRowParts = 64, kPartColumns = 4096;
+inline constexpr int64_t kMostRowParts = 256, kPartColumns = 4096;
 
 /// The number of parts of a row of a table with `row_parts`.
 inline int64_t partsOfRow(int64_t columns) {

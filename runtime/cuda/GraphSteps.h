@@ -55,14 +55,9 @@ public:
   /// Whether a chosen variant reads the tile descriptors of the table. Call
   /// choose() before.
   bool needsTileDescriptors(int table) const { return tileDescriptors[table]; }
-  /// The number of blocks that divide each tile of the table. Blocks of a row
-  /// wait for each other, so the device must have room for all of them.
-  int blocksPerTile(int table) const {
-    int blocks = layout.tables()[table].blocksPerTile;
-    return plan.tables[table].rowParts && blocks > context->multiprocessors()
-               ? 1
-               : blocks;
-  }
+  /// The number of blocks that divide each tile of the table. Call choose()
+  /// before.
+  int blocksPerTile(int table) const { return tileBlocks[table]; }
   /// The descriptors of the spans of copies, fills and loops. They have their
   /// final size after choose(), and their contents after build().
   const std::vector<char> &spanDescriptors() const { return spanBytes; }
@@ -122,6 +117,12 @@ private:
   /// Whether the conditions of a variant hold for a replay, or for a capture.
   bool holds(const PlanNode &node, const PlanVariant &variant,
              bool forCapture) const;
+  /// Blocks of a row wait for each other. If the device has too little room for
+  /// them, one block has the whole row.
+  llvm::Error limitRowParts();
+  /// The blocks of a variant that fit on the device at the same time.
+  llvm::Expected<int64_t> residentBlocks(const PlanNode &node,
+                                         const PlanVariant &variant);
   /// The grid of a variant, or 0 if the variant does not fit on this device.
   llvm::Expected<unsigned> gridOf(const PlanNode &node,
                                   const PlanVariant &variant);
@@ -151,6 +152,7 @@ private:
   ContextPtr context;
   KernelUnits &kernels;
   std::vector<bool> tileDescriptors, slotReads;
+  std::vector<int> tileBlocks; ///< of each table
   /// Of all nodes in plan order; those of a body follow their loop.
   std::vector<Choice> choices;
   std::vector<char> spanBytes;

@@ -18,7 +18,11 @@ namespace heddle::runtime {
 
 Error StepBuilder::choose() {
   tileDescriptors.assign(plan.tables.size(), false);
+  for (const TableView &table : layout.tables())
+    tileBlocks.push_back(table.blocksPerTile);
   if (Error error = compile())
+    return error;
+  if (Error error = limitRowParts())
     return error;
   return chooseIn(plan.graph, /*inLoop=*/false);
 }
@@ -38,6 +42,26 @@ Error StepBuilder::compile() {
       otherForms.push_back(&node);
   }
   return kernels.compileFor(classes, otherForms);
+}
+
+Error StepBuilder::limitRowParts() {
+  for (const PlanNode &node : plan.graph.nodes) {
+    if (node.table < 0 || !plan.tables[node.table].rowParts)
+      continue;
+    for (const PlanVariant &variant : node.variants) {
+      if (tileBlocks[node.table] == 1)
+        break;
+      Expected<int64_t> resident = residentBlocks(node, variant);
+      if (!resident)
+        return resident.takeError();
+      // Half of the device is enough, so that another graph can have the other
+      // half: blocks of two launches that wait on the same device could
+      // otherwise wait for each other.
+      if (2 * tileBlocks[node.table] > *resident)
+        tileBlocks[node.table] = 1;
+    }
+  }
+  return Error::success();
 }
 
 Error StepBuilder::chooseIn(const PlanGraph &graph, bool inLoop) {
@@ -96,6 +120,25 @@ bool StepBuilder::hasNoWork(const PlanNode &node) const {
   return hasTable && !node.always && tilesOfNode(node).first == 0;
 }
 
+Expected<int64_t> StepBuilder::residentBlocks(const PlanNode &node,
+                                              const PlanVariant &variant) {
+  Expected<CUfunction> function =
+      kernels.function(context, variant.entry, node.arguments.size());
+  if (!function)
+    return function.takeError();
+  const Driver &driver = context->driver();
+  int perMultiprocessor = 0;
+  if (variant.sharedBytes > 0)
+    HEDDLE_DRIVER_CALL(driver, cuFuncSetAttribute, *function,
+                       CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                       variant.sharedBytes);
+  HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveBlocksPerMultiprocessor,
+                     &perMultiprocessor, *function, variant.block,
+                     variant.sharedBytes);
+  return std::max(int64_t(perMultiprocessor) * context->multiprocessors(),
+                  int64_t(0));
+}
+
 Expected<unsigned> StepBuilder::gridOf(const PlanNode &node,
                                        const PlanVariant &variant) {
   int64_t grid = 1;
@@ -110,24 +153,12 @@ Expected<unsigned> StepBuilder::gridOf(const PlanNode &node,
   if (variant.grid != GridKind::Resident && !variant.cooperative)
     return std::max<int64_t>(grid, 1);
 
-  Expected<CUfunction> function =
-      kernels.function(context, variant.entry, node.arguments.size());
-  if (!function)
-    return function.takeError();
-  const Driver &driver = context->driver();
-  int perMultiprocessor = 0;
-  if (variant.sharedBytes > 0)
-    HEDDLE_DRIVER_CALL(driver, cuFuncSetAttribute, *function,
-                       CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                       variant.sharedBytes);
-  HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveBlocksPerMultiprocessor,
-                     &perMultiprocessor, *function, variant.block,
-                     variant.sharedBytes);
-  int64_t resident = std::max(
-      int64_t(perMultiprocessor) * context->multiprocessors(), int64_t(0));
+  Expected<int64_t> resident = residentBlocks(node, variant);
+  if (!resident)
+    return resident.takeError();
   if (variant.grid == GridKind::Resident)
-    return std::min(resident, std::max<int64_t>(tilesOfNode(node).second, 1));
-  return grid <= resident ? std::max<int64_t>(grid, 1) : 0;
+    return std::min(*resident, std::max<int64_t>(tilesOfNode(node).second, 1));
+  return grid <= *resident ? std::max<int64_t>(grid, 1) : 0;
 }
 
 bool StepBuilder::holds(const PlanNode &node, const PlanVariant &variant,

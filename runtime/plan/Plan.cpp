@@ -314,6 +314,8 @@ private:
                  "a rank of " +
                  Twine(table.rank) + " and block_columns of " +
                  Twine(table.blockColumns));
+    if (table.heldParts && !table.rowParts)
+      return bad("held_parts: expected row_parts, too");
     size_t widest = 0;
     for (const PlanSegment &segment : table.segments) {
       widest = std::max(widest, segment.operands.size());

@@ -105,6 +105,10 @@ struct PlanTable {
   /// Whether several blocks may divide a wide row, one for each of its parts
   /// (partsOfRow). The blocks of a row wait for each other.
   bool rowParts = false;
+  /// Whether blocks that divide a row keep their parts in registers, if the
+  /// parts have at most kPartColumns columns. Then any number of rows is
+  /// divided.
+  bool heldParts = false;
   std::vector<PlanSegment> segments;
 };
 

@@ -228,6 +228,7 @@ static bool fromJSON(const json::Value &value, PlanTable &out,
          map.mapOptional("tile_descriptors", out.tileDescriptors) &&
          map.mapOptional("block_columns", out.blockColumns) &&
          map.mapOptional("row_parts", out.rowParts) &&
+         map.mapOptional("held_parts", out.heldParts) &&
          map.map("segments", out.segments);
 }
 
@@ -481,6 +482,8 @@ static json::Value toJSON(const PlanTable &table) {
     object["block_columns"] = table.blockColumns;
   if (table.rowParts)
     object["row_parts"] = true;
+  if (table.heldParts)
+    object["held_parts"] = true;
   return object;
 }
 

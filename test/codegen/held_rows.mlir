@@ -4,32 +4,54 @@
 // RUN: %heddle emit %t/softmax.mlir | FileCheck %s
 // RUN: %heddle emit %t/softmax.mlir --stage plan | FileCheck %s --check-prefix=PLAN
 // RUN: %heddle explain %t/softmax.mlir | FileCheck %s --check-prefix=EXPLAIN
+// RUN: %heddle emit %t/normalize.mlir | FileCheck %s --check-prefix=DIVIDE
 
 // CHECK:      #include "rows.cuh"
+// CHECK:      template <int Items>
 // CHECK:      softmax_held(
-// CHECK-NEXT:   const heddle::row_group<256> group(static_cast<int>(tile.columns));
-// CHECK-NEXT:   float column_down[8];
-// CHECK:        for (int first_row = 0; first_row < tile.count; first_row += group.count) {
-// CHECK-NEXT:     const int row = first_row + group.index;
-// CHECK-NEXT:     const bool there = row < tile.count;
-// CHECK:            x[k] = there && column < group.columns ? tile.x[row * tile.x_stride + column] : 0;
+// CHECK-NEXT:   const heddle::row_group<256, Items> group(static_cast<int>(tile.columns));
+//               Threads that have whole narrow rows load several at a time.
+// CHECK-NEXT:   constexpr int rows_at_once = Items <= 4 ? 4 : 1;
+// CHECK-NEXT:   float column_down[Items];
+// CHECK:        for (int first_row = 0; first_row < tile.count; first_row += rows_at_once * group.count) {
+// CHECK-NEXT:     float x[rows_at_once][Items];
+// CHECK:            const int row = first_row + r * group.count + group.index;
+// CHECK-NEXT:       const bool there = row < tile.count;
+// CHECK-NEXT:       auto *const x_row = heddle::in_global(tile.x + row * tile.x_stride);
+// CHECK-NEXT:       const int end_of_row = heddle::reread(there ? group.end : 0);
+// CHECK:              x[r][k] = column < end_of_row ? x_row[column] : 0;
 //                 Elements are loaded once, and exponentials are computed once.
-// CHECK-NOT:      tile.x[
-// CHECK:          most_part = heddle::over_row<heddle::max<float>, 256>(most_part, group.lanes);
-// CHECK:            e[k] = expf(
+// CHECK-NOT:      tile.x
+// CHECK:            most_part = heddle::over_row<heddle::max<float>, 256>(most_part, group.lanes);
+// CHECK:              e[k] = expf(
+// CHECK-NEXT:         if (column < end_of_row_2) {
 // CHECK-NOT:      expf
-// CHECK:          sum_part = heddle::over_row<heddle::add<float>, 256>(sum_part, group.lanes);
-// CHECK:            column_down[k] = heddle::add<float>::combine(column_down[k],
-// CHECK-NEXT:       tile.y[row * tile.y_stride + column] = y;
+// CHECK:            sum_part = heddle::over_row<heddle::add<float>, 256>(sum_part, group.lanes);
+//                   A phase that reduces its elements cannot compute them twice.
+// CHECK-NOT:      divisor
+// CHECK:                column_down[k] = heddle::add<float>::combine(column_down[k],
+// CHECK-NEXT:           y_row[column] = y;
 // CHECK:        heddle::store_columns<heddle::add<float>, 256>(column_down, group, params.column_of_columns + tile.column_base);
 // CHECK:      heddle::rows_of_tile(16, 2048, tile.columns)
 // CHECK:      softmax_process(
-// CHECK-NEXT:   if (tile.columns <= 2048) {
-// CHECK-NEXT:     softmax_held(params, tile);
-// CHECK-NEXT:   } else {
+// CHECK-NEXT:   if (tile.columns <= 4)
+// CHECK-NEXT:     softmax_held<4>(params, tile);
+// CHECK-NEXT:   else if (tile.columns <= 2048)
+// CHECK-NEXT:     softmax_held<8>(params, tile);
+// CHECK-NEXT:   else
 // CHECK-NEXT:     softmax_walk(
 // PLAN: "held_columns": 2048
 // EXPLAIN: schedule: rows, 256 threads, tiles of 16 rows, more of up to 2048 columns
+
+// Divisions by a value of the row share its inverse. Where that may differ, a thread
+// divides its elements again.
+// DIVIDE:      const float sum = heddle::add<float>::value(sum_part);
+// DIVIDE-NEXT: heddle::divisor by_sum(sum);
+// DIVIDE:        const float y = by_sum.divide(x[r][k], column < [[END:end_of_row[_0-9]*]]);
+// DIVIDE-NEXT:   if (column < [[END]]) {
+// DIVIDE-NEXT:     y_row[column] = y;
+// DIVIDE:      if (!by_sum.exact) {
+// DIVIDE:        const float y = x[r][k] / sum;
 
 //--- softmax.mlir
 !mats = !foreach.list<tensor<?x?xf32>>
@@ -54,4 +76,19 @@ func.func @softmax(%x: !mats) -> (!mats, !list) {
     foreach.yield %y : f32
   }
   return %y, %column : !mats, !list
+}
+
+//--- normalize.mlir
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+
+func.func @normalize(%x: !mats) -> !mats {
+  %sum = foreach.reduce add along j (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  %y = foreach.map (%x = %x[i, j] : !mats, %s = %sum[i] : !list) -> !mats {
+    %y = arith.divf %x, %s : f32
+    foreach.yield %y : f32
+  }
+  return %y : !mats
 }

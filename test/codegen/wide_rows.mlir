@@ -2,26 +2,44 @@
 // RUN: %heddle emit %s | FileCheck %s
 // RUN: %heddle emit %s --stage plan | FileCheck %s --check-prefix=PLAN
 
+// Threads hold a part of a row.
+// CHECK:      wide_held(
+// CHECK:        heddle::row_parts parts(tile.columns, params.table.blocks_per_tile, part_of_tile, Items <= 8);
+// CHECK-NEXT:   parts.begin_exchanges<float>(params.sum_of_parts, tile_index);
+// CHECK-NEXT:   const heddle::row_group<256, Items> group(parts);
+// CHECK:            sum_part = heddle::over_row<heddle::add<float>, 256>(sum_part, group.lanes);
+// CHECK-NEXT:       if (parts.is_divided()) {
+// CHECK-NEXT:         sum_part = heddle::over_parts<heddle::add<float>, 256>(sum_part, params.sum_of_parts, parts, tile_index);
+// CHECK:            if (there && group.lane == 0 && part_of_tile == 0) {
+// CHECK-NEXT:         tile.sum[row] = sum;
+// CHECK:            parts.next_row();
+// Threads traverse the parts.
 // CHECK:      wide_walk(
 // CHECK-NEXT:   heddle::row_parts parts(tile.columns, params.table.blocks_per_tile, part_of_tile);
+// CHECK-NEXT:   parts.begin_exchanges<float>(params.sum_of_parts, tile_index);
 // CHECK:        for (int part = parts.first; part < parts.count; part += parts.step) {
 // CHECK-NEXT:     const long long end_of_part = parts.end(part);
 // CHECK:          prefetch(parts.begin(part) + threadIdx.x);
 // CHECK:          sum_part = heddle::over_block<heddle::add<float>, 256>(sum_part);
-// CHECK-NEXT:     sum_of_row = part == parts.first ? sum_part : heddle::add<float>::combine(sum_of_row, sum_part);
+// CHECK-NEXT:     if (threadIdx.x == part)
+// CHECK-NEXT:       sum_of_row = sum_part;
+// CHECK:        if (parts.has_several())
+// CHECK-NEXT:     sum_part = heddle::over_block<heddle::add<float>, 256>(sum_of_row);
 // Blocks exchange the states of their parts.
-// CHECK:        if (params.table.blocks_per_tile > 1) {
-// CHECK:            params.sum_of_parts[place + part_of_tile] = sum_part;
-// CHECK:          heddle::barrier_of_blocks(
-// CHECK-NEXT:     sum_part = heddle::over_parts<heddle::add<float>>(params.sum_of_parts + place, parts.count);
+// CHECK:        if (parts.is_divided()) {
+// CHECK-NEXT:     sum_part = heddle::over_parts<heddle::add<float>, 256>(sum_part, params.sum_of_parts, parts, tile_index);
 // CHECK:        if (threadIdx.x == 0 && part_of_tile == 0)
 // CHECK-NEXT:     tile.sum[row] = sum;
 // CHECK:      wide_process(
 // CHECK:        if (part_of_tile > 0 && part_of_tile >= heddle::parts_of_row(tile.columns))
 // CHECK-NEXT:     return;
+// CHECK:        else if (heddle::holds_parts(params.table, tile.columns, 16))
+// CHECK-NEXT:     wide_held<16>(
 // CHECK:      wide_block(
-// CHECK-NEXT:   const int started = heddle::blocks_started(params.table, params.started_blocks);
+// CHECK:        if (params.table.blocks_per_tile > 1) {
+// CHECK-NEXT:     const int before = heddle::blocks_started(params.started_blocks);
 
+// PLAN-DAG: "held_parts": true
 // PLAN-DAG: "row_parts": true
 // PLAN-DAG: "per": "tile_block"
 

@@ -89,7 +89,9 @@ template <class Vector> void write_evict_first(Vector *to, Vector value) {
 
 inline void fence() { heddle_on_cpu->give_way(); }
 inline void fence_block() { heddle_on_cpu->give_way(); }
+template <class T> T *in_global(T *pointer) { return pointer; }
 inline void keep_order() {}
+inline int reread(int x) { return x; }
 inline int reread_thread_index() { return threadIdx.x; }
 
 inline unsigned count_arrival(unsigned *ticket, int expected) {
@@ -106,6 +108,16 @@ inline bool take_ticket(unsigned *ticket, int expected) {
 inline unsigned read_now(const unsigned *word) {
   heddle_on_cpu->give_way();
   return *static_cast<const volatile unsigned *>(word);
+}
+
+struct alignas(8) numbered { unsigned word, number; };
+inline void write_now(numbered *to, numbered value) {
+  heddle_on_cpu->give_way();
+  *to = value;
+}
+inline numbered read_now(const numbered *from) {
+  heddle_on_cpu->give_way();
+  return *from;
 }
 
 inline void launch_dependents() { heddle_on_cpu->launch_dependents(); }

@@ -12,6 +12,7 @@
 #include "CudaHarness.h"
 #include "gtest/gtest.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -44,6 +45,26 @@ func.func @divide_root(%x: !list, %d: tensor<f32>) -> (!list, !half) {
     foreach.yield %q, %q : f32, f32
   }
   return %q, %h : !list, !half
+})mlir";
+
+/// Quotients by the first element of the row, whose inverse they share.
+constexpr const char *kDivideRows = R"mlir(
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+func.func @divide_rows(%a: !mats) -> !mats {
+  %d = foreach.reduce add along j (%a = %a[i, j] : !mats) -> !list {
+    %j = foreach.index j : i64
+    %first = arith.constant 0 : i64
+    %zero = arith.constant 0.0 : f32
+    %is = arith.cmpi eq, %j, %first : i64
+    %d = arith.select %is, %a, %zero : f32
+    foreach.yield %d : f32
+  }
+  %q = foreach.map (%a = %a[i, j] : !mats, %d = %d[i] : !list) -> !mats {
+    %q = arith.divf %a, %d : f32
+    foreach.yield %q : f32
+  }
+  return %q : !mats
 })mlir";
 
 float fromBits(uint32_t bits) {
@@ -97,10 +118,10 @@ ListInput listOf(llvm::ArrayRef<std::pair<float, float>> pairs, bool second) {
   return list;
 }
 
-Numbers run(llvm::StringRef text, const Inputs &inputs) {
+Numbers run(llvm::StringRef text, const Inputs &inputs,
+            llvm::StringRef form = "element_math") {
   Program &program = sharedProgram(text.str());
-  EXPECT_TRUE(llvm::StringRef(program.cuda()).contains("element_math"))
-      << program.cuda();
+  EXPECT_TRUE(llvm::StringRef(program.cuda()).contains(form)) << program.cuda();
   auto target = program.cuda(inputs, entrySuffixes().front(), /*seed=*/1);
   if (!target)
     return {};
@@ -151,6 +172,68 @@ TEST(CudaBranchless, QuotientsOfRootsAreExact) {
             same(std::sqrt(all[k].first) / divisor, found[0][member][i]))
             << "sqrt " << all[k].first << " / " << divisor;
     EXPECT_EQ(k, all.size());
+  }
+}
+
+/// Dividends whose quotient by `divisor` is close to the middle of two floats.
+/// With the significands A and B, they solve A * 2^k = c modulo B for a small
+/// remainder c, where k is 24 or 25.
+void addHardDividends(uint32_t significand, std::vector<float> &all) {
+  int zeros = std::countr_zero(significand);
+  int64_t odd = significand >> zeros;
+  for (int k : {24, 25}) {
+    int64_t inverse = 1 % odd; // of 2^(k - zeros)
+    for (int i = zeros; i < k; ++i)
+      inverse = (inverse % 2 ? inverse + odd : inverse) / 2;
+    for (int64_t c : {-2, -1, 1, 2}) {
+      int64_t dividend = (c + odd) % odd * inverse % odd;
+      dividend += ((1 << 23) - dividend + odd - 1) / odd * odd;
+      if (dividend < 1 << 24)
+        all.push_back(static_cast<float>(dividend));
+    }
+  }
+}
+
+// Rows of one thread, of a group, of a block and of several parts.
+TEST(CudaBranchless, QuotientsByRowValuesAreExact) {
+  std::mt19937_64 random(23);
+  std::vector<float> dividends;
+  for (uint32_t bits = 0; bits < 0x10000; bits += 5)
+    dividends.push_back(fromBits(bits << 16));
+  for (int k = 0; k < 3000; ++k)
+    dividends.push_back(fromBits(random()));
+  std::vector<float> divisors = {
+      1.0f, -3.0f,    0x1p-30f, 0x1.fffffep-31f, 0x1p40f, 1e-42f,
+      0.0f, INFINITY, NAN,      0x1.fffffep-1f};
+  for (int k = 0; k < 12; ++k)
+    divisors.push_back(moderate(random, 29));
+  for (int64_t columns : {3, 7, 100, 2048, 2049, 9000}) {
+    SCOPED_TRACE(columns);
+    Inputs inputs;
+    ListInput &list = inputs.lists["a"];
+    list.members.resize(1);
+    ListInput::Member &a = list.members[0];
+    a.extents = {int64_t(divisors.size()), columns};
+    for (float divisor : divisors) {
+      std::vector<float> hard;
+      uint32_t bits;
+      std::memcpy(&bits, &divisor, sizeof(bits));
+      if (std::isnormal(divisor))
+        addHardDividends((bits & 0x7fffff) | 0x800000, hard);
+      for (int64_t j = 0; j < columns; ++j) {
+        // Most threads of some rows have only operands in range.
+        bool isHard = !hard.empty() && (j % 8 < 6 || divisor < 0);
+        a.data.push_back(j == 0   ? divisor
+                         : isHard ? hard[random() % hard.size()]
+                                  : dividends[random() % dividends.size()]);
+      }
+    }
+    Numbers found = run(kDivideRows, inputs, "heddle::divisor");
+    ASSERT_EQ(found.size(), 1u);
+    for (size_t k = 0; k < a.data.size(); ++k) {
+      float x = a.data[k], y = divisors[k / columns];
+      ASSERT_TRUE(same(x / y, found[0][0][k])) << x << " / " << y;
+    }
   }
 }
 

@@ -388,6 +388,25 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
     EXPECT_EQ(found.scratchBytes()[0],
               uint64_t(4) * found.tables()[0].tileCount * blocks);
   }
+  // Blocks that hold their parts divide any number of rows, unless most blocks
+  // would have no part, or a part is too long.
+  plan->tables[0].heldParts = true;
+  for (auto [count, columns, narrow, blocks] : {std::tuple(65, 9000, 4, 3),
+                                                {1000, 9000, 4, 3},
+                                                {2, 9000, 4000, 1},
+                                                {1, 1 << 20, 4, 256},
+                                                {65, (1 << 20) + 1, 4, 1}}) {
+    std::vector<ListMember> wide = {{memory, {count, columns}},
+                                    {memory + 1024, {narrow, 7}}};
+    std::vector<ListMember> ofWide = {{memory + 2048, {count}},
+                                      {memory + 3072, {narrow}}};
+    ASSERT_TRUE(succeeded(binding.bindList("x", DType::F32, wide)));
+    ASSERT_TRUE(succeeded(binding.bindList("u", DType::F32, ofWide)));
+    EXPECT_EQ(
+        cantFail(Layout::resolve(binding, space)).tables()[0].blocksPerTile,
+        blocks);
+  }
+  plan->tables[0].heldParts = false;
   plan->tables[0].rowParts = false;
   plan->scratch[0].per = ScratchPer::TileColumn;
   ASSERT_TRUE(succeeded(binding.bindList("u", DType::F32, u)));

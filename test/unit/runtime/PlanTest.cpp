@@ -172,8 +172,16 @@ TEST(Plan, ReadsRowParts) {
   plan.scratch[0].per = ScratchPer::TileBlock;
   plan = cantFail(parsePlan(formatv("{0:2}", planToJSON(plan)).str()));
   EXPECT_TRUE(plan.tables[0].rowParts);
+  EXPECT_FALSE(plan.tables[0].heldParts);
   EXPECT_EQ(plan.scratch[0].per, ScratchPer::TileBlock);
   EXPECT_TRUE(succeeded(validatePlan(plan)));
+  plan.tables[0].heldParts = true;
+  plan = cantFail(parsePlan(formatv("{0:2}", planToJSON(plan)).str()));
+  EXPECT_TRUE(plan.tables[0].heldParts);
+  plan.tables[0].rowParts = false;
+  EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
+                  "held_parts: expected row_parts, too");
+  plan.tables[0].rowParts = true;
   plan.tables[0].blockColumns = 1024;
   EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
                   "row_parts: expected a rank of 2 and no block_columns, found "
