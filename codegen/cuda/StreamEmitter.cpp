@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/StreamEmitter.h"
+#include "codegen/layout/DrawnNumbers.h"
 #include "dialect/Bindings.h"
 #include "dialect/ReduceKinds.h"
 
@@ -183,8 +184,12 @@ LogicalResult StreamEmitter::emitElement(StringRef index) {
     }
     scope.bind(argument, element);
   }
-  return declareOps(
-      [&](Operation *op) { return isElement(op) && !isInQuotient(op); });
+  for (foreach::RandomOp op : drawnNumbers())
+    if (!index.empty())
+      scope.bind(op, scope[op] + "[k]");
+  return declareOps([&](Operation *op) {
+    return isElement(op) && !isInQuotient(op) && !isPositionOfDrawn(op, levels);
+  });
 }
 
 /// Prints the computation on the elements that a thread holds: those of one
@@ -194,9 +199,12 @@ LogicalResult StreamEmitter::emitElements(bool allRounds) {
   assignOutputs("[k]");
   if (allRounds) {
     os << "#pragma unroll\n"
-       << "for (int round = 0; round < " << repeats() << "; ++round)\n";
+       << "for (int round = 0; round < " << repeats() << "; ++round)"
+       << (drawnNumbers().empty() ? "\n" : " {\n");
     os.indent();
   }
+  Scope::Nested ofRound(scope);
+  drawNumbers();
   os << "#pragma unroll\n"
      << "for (int k = 0; k < " << slots.vector << "; ++k) {\n";
   os.indent();
@@ -217,7 +225,7 @@ LogicalResult StreamEmitter::emitElements(bool allRounds) {
   }
   os.unindent() << "}\n";
   if (allRounds)
-    os.unindent();
+    os.unindent() << (drawnNumbers().empty() ? "" : "}\n");
   return success();
 }
 
