@@ -117,6 +117,11 @@ void StreamEmitter::assignOutputs(StringRef index, bool declare) {
   for (auto [argument, input] : llvm::zip(body.getArguments(), slots.inputs))
     if (input >= 0 && !argument.use_empty())
       loadedFrom[input].push_back(argument);
+  // Drawn numbers are there before.
+  auto isComputed = [&](Operation *op) {
+    auto random = dyn_cast<foreach::RandomOp>(op);
+    return isElement(op) && !(random && isDrawn(random, levels));
+  };
   auto yield = sweep.getSegmentYield(segment);
   for (auto [k, slot] : llvm::enumerate(slots.results)) {
     if (slot < 0 || isMemberIndex(slots.operands[slot].index))
@@ -132,7 +137,7 @@ void StreamEmitter::assignOutputs(StringRef index, bool declare) {
       // The updated elements replace the loaded elements, directly where they
       // are computed unless the loaded elements are used later.
       outputs[k] = scope[loaded.front()];
-      isAssigned[k] = !packed && isElement(op) && !homes.contains(value) &&
+      isAssigned[k] = !packed && isComputed(op) && !homes.contains(value) &&
                       lastReadOf(loaded.front()) <= positionOf(op);
       if (isAssigned[k])
         homes[value] = outputs[k] + index.str();
@@ -141,7 +146,7 @@ void StreamEmitter::assignOutputs(StringRef index, bool declare) {
     StringRef name = buffers[slots.operands[slot].buffer].name;
     outputs[k] =
         scope.fresh(loaded.empty() ? name.str() : (name + "_next").str());
-    isAssigned[k] = !packed && op && isElement(op) && !homes.contains(value);
+    isAssigned[k] = !packed && op && isComputed(op) && !homes.contains(value);
     if (isAssigned[k])
       homes[value] = outputs[k] + index.str();
     if (packed)

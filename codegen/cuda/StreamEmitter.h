@@ -62,7 +62,6 @@ private:
   /// (StreamRandom.cpp).
   llvm::SmallVector<foreach::RandomOp> drawnNumbers() const;
   void drawNumbers();
-  std::string sequenceOf(foreach::RandomOp op);
   std::string numberAt(foreach::RandomOp op, llvm::StringRef at);
   bool isElementArgument(mlir::BlockArgument argument) const {
     return levels.of(argument).level == fused::Level::element &&

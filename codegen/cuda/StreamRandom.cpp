@@ -23,12 +23,6 @@ SmallVector<foreach::RandomOp> StreamEmitter::drawnNumbers() const {
   return drawn;
 }
 
-/// The seed, the stream and the block of a number, for a call.
-std::string StreamEmitter::sequenceOf(foreach::RandomOp op) {
-  return text(op.getSeed()) + ", " + text(op.getStream()) + ", " +
-         text(op.getBlock());
-}
-
 void StreamEmitter::drawNumbers() {
   std::string sizes = std::to_string(layout.threads) + ", " +
                       std::to_string(slots.vector) + ">(";
@@ -39,19 +33,36 @@ void StreamEmitter::drawNumbers() {
     first = "heddle::position_in_round<" + sizes + "round, 0)";
     step = "1";
   }
-  for (foreach::RandomOp op : drawnNumbers()) {
-    std::string name = scope.declare(op, "random");
-    os << "heddle::drawn<" << computedType(op.getType()) << ", " << slots.vector
-       << "> " << name << ";\n"
-       << "heddle::draw(" << sequenceOf(op) << ", tile.first + " << first
-       << ", " << step << ", " << name << ");\n";
+  SmallVector<foreach::RandomOp> left = drawnNumbers();
+  while (!left.empty()) {
+    // Those of one sequence of blocks differ in the stream.
+    auto model = left.front();
+    auto isLike = [&](foreach::RandomOp op) {
+      return op.getSeed() == model.getSeed() &&
+             op.getBlock() == model.getBlock() &&
+             op.getType() == model.getType();
+    };
+    std::string name = scope.freshOwn("drawn"), streams;
+    int count = 0;
+    for (foreach::RandomOp op : left)
+      if (isLike(op)) {
+        streams += (count ? ", " : "") + text(op.getStream());
+        scope.bind(op, name + "[" + std::to_string(count++) + "]");
+      }
+    llvm::erase_if(left, isLike);
+    os << "heddle::drawn<" << computedType(model.getType()) << ", "
+       << slots.vector << "> " << name << "[" << count << "];\n"
+       << "heddle::draw(" << text(model.getSeed()) << ", {" << streams << "}, "
+       << text(model.getBlock()) << ", tile.first + " << first << ", " << step
+       << ", " << name << ");\n";
   }
 }
 
 /// The number of an element in memory, whose position in the tile is `at`.
 std::string StreamEmitter::numberAt(foreach::RandomOp op, StringRef at) {
   return ("heddle::random<" + computedType(op.getType()) + ">(" +
-          sequenceOf(op) + ", tile.first + " + at + ")")
+          text(op.getSeed()) + ", " + text(op.getStream()) + ", " +
+          text(op.getBlock()) + ", tile.first + " + at + ")")
       .str();
 }
 

@@ -10,14 +10,14 @@ namespace heddle {
 
 struct philox_block { unsigned word[4]; };
 
-__device__ __forceinline__ philox_block
-philox(unsigned long long seed, unsigned long long stream, unsigned long long block) {
+__device__ __forceinline__ philox_block philox(long long seed, long long stream, unsigned long long block) {
   unsigned key[] = {static_cast<unsigned>(seed), static_cast<unsigned>(seed >> 32)};
   philox_block x = {{static_cast<unsigned>(block), static_cast<unsigned>(block >> 32), static_cast<unsigned>(stream),
                      static_cast<unsigned>(stream >> 32)}};
 #pragma unroll
   for (int round = 0; round < 10; ++round) {
-    const unsigned long long first = 0xd2511f53ull * x.word[0], second = 0xcd9e8d57ull * x.word[2];
+    const unsigned long long first = multiply_wide(x.word[0], 0xd2511f53u);
+    const unsigned long long second = multiply_wide(x.word[2], 0xcd9e8d57u);
     x = {{static_cast<unsigned>(second >> 32) ^ x.word[1] ^ key[0], static_cast<unsigned>(second),
           static_cast<unsigned>(first >> 32) ^ x.word[3] ^ key[1], static_cast<unsigned>(first)}};
     key[0] += 0x9e3779b9u;
@@ -32,14 +32,15 @@ __device__ __forceinline__ unsigned word_of(const philox_block &x, unsigned at) 
   return at & 2 ? high : low;
 }
 
-// The number of type T at `position` after the beginning of `block`.
+// The number of type T at `position` after the beginning of `block`. Inlined where few threads need it, it would take
+// registers of all.
 template <class T>
-__device__ __forceinline__ T random(unsigned long long seed, unsigned long long stream, unsigned long long block,
-                                    unsigned long long position) {
+__device__ __noinline__ T random(long long seed, long long stream, long long block, long long position) {
   constexpr unsigned in_word = 4 / sizeof(T), in_block = 4 * in_word;
-  const philox_block x = philox(seed, stream, block + position / in_block);
-  const unsigned at = position % in_block, word = word_of(x, at / in_word);
-  return static_cast<T>(at % in_word ? word >> 8 * sizeof(T) : word);
+  const unsigned long long number = position;
+  const philox_block x = philox(seed, stream, block + number / in_block);
+  const unsigned at = number % in_block, word = word_of(x, at / in_word);
+  return static_cast<T>(word >> at % in_word * 16);
 }
 
 // The random numbers for the elements that a thread holds, as words of a block.
@@ -47,39 +48,47 @@ template <class T, int N> struct drawn {
   static constexpr int in_word = 4 / sizeof(T), words = (N + in_word - 1) / in_word;
   unsigned word[words];
   __device__ __forceinline__ T operator[](int k) const {
-    return static_cast<T>(word[k / in_word] >> k % in_word * 8 * sizeof(T));
+    return static_cast<T>(word[k / in_word] >> k % in_word * 16);
   }
 };
 
-// Draws the numbers at `first`, `first + step` and so on. Consecutive elements, the first at a multiple of N, share
-// blocks: this is the order of whole tiles whose elements are aligned. For others, a block is computed for each element.
-template <class T, int N>
-__device__ __forceinline__ void draw(unsigned long long seed, unsigned long long stream, unsigned long long block,
-                                     unsigned long long first, int step, drawn<T, N> &to) {
+// Draws the numbers at `first`, `first + step` and so on of several streams. Consecutive elements, the first at a
+// multiple of N, share blocks: this is the order of whole tiles whose elements are aligned. For others, a block is
+// computed for each element.
+template <class T, int N, int Streams>
+__device__ __forceinline__ void draw(long long seed, const long long (&streams)[Streams], long long block,
+                                     unsigned long long first, int step, drawn<T, N> (&to)[Streams]) {
   constexpr int in_word = 4 / sizeof(T), in_block = 4 * in_word, words = drawn<T, N>::words;
   if (N >= in_word && step == 1 && first % N == 0) {
+    // The part of the block that begins with this thread's first element.
+    const unsigned at = N < in_block ? first % in_block / in_word : 0;
 #pragma unroll
-    for (int begin = 0; begin < words; begin += 4) {
-      const philox_block x = philox(seed, stream, block + first / in_block + begin / 4);
-      // The part of the block that begins with this thread's first element.
-      const unsigned at = N < in_block ? first % in_block / in_word : 0;
+    for (int stream = 0; stream < Streams; ++stream) {
 #pragma unroll
-      for (int w = 0; w < 4; ++w)
-        if (begin + w < words)
-          to.word[begin + w] = word_of(x, at + w);
+      for (int begin = 0; begin < words; begin += 4) {
+        const philox_block x = philox(seed, streams[stream], block + first / in_block + begin / 4);
+#pragma unroll
+        for (int w = 0; w < 4; ++w)
+          if (begin + w < words)
+            to[stream].word[begin + w] = word_of(x, at + w);
+      }
     }
   } else {
 #pragma unroll
-    for (int w = 0; w < words; ++w)
-      to.word[w] = 0;
-    // The last element first, so that every element moves up from word 0.
-#pragma unroll 1
-    for (int k = N - 1; k >= 0; --k) {
-      const unsigned drawn_bits = random<T>(seed, stream, block, first + static_cast<long long>(k) * step);
+    for (int stream = 0; stream < Streams; ++stream) {
+      unsigned(&word)[words] = to[stream].word;
 #pragma unroll
-      for (int w = words - 1; w > 0; --w)
-        to.word[w] = in_word == 1 ? to.word[w - 1] : to.word[w] << 16 | to.word[w - 1] >> 16;
-      to.word[0] = in_word == 1 ? drawn_bits : to.word[0] << 16 | (drawn_bits & 0xffffu);
+      for (int w = 0; w < words; ++w)
+        word[w] = 0;
+      // The last element first, so that every element moves up from word 0.
+#pragma unroll 1
+      for (int k = N - 1; k >= 0; --k) {
+        const unsigned bits = random<T>(seed, streams[stream], block, first + static_cast<long long>(k) * step);
+#pragma unroll
+        for (int w = words - 1; w > 0; --w)
+          word[w] = in_word == 1 ? word[w - 1] : word[w] << 16 | word[w - 1] >> 16;
+        word[0] = in_word == 1 ? bits : word[0] << 16 | (bits & 0xffffu);
+      }
     }
   }
 }
