@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .._values import short
 from ..errors import BadInput
-from . import _storage
+from . import _storage, _stored_tensors
 from ._torch import is_distributed, torch
 from ._tracking import peek
 
@@ -33,7 +33,7 @@ def masters(optimizer: Optimizer) -> list[Any]:
 def _master(param: Any, state: Mapping[str, Any]) -> Any:
     low, master = (peek(dict(state), key) for key in (_storage.LOW, _storage.MASTER))
     if low is not None:
-        return _storage.joined(param, low)
+        return _stored_tensors.joined(param, low)
     return (param if master is None else master).detach().to(torch.float32, copy=True)
 
 
@@ -72,7 +72,7 @@ def _set_master(group: Mapping[str, Any], param: Any, state: Any, value: Any) ->
     value = value.detach().to(device=param.device, dtype=torch.float32)
     key = _key(group, param)
     if key == _storage.LOW:
-        high, low = _storage.split(value)
+        high, low = _stored_tensors.split(value)
         param.copy_(high)
         _set(state, key, low)
     else:
@@ -148,4 +148,4 @@ def _restore_state(group: Mapping[str, Any], param: Any, state: Any, raw: Mappin
     elif low is not None and _key(group, param) == _storage.LOW:
         _set(state, _storage.LOW, low.to(device=param.device, dtype=torch.int16))
     elif low is not None and (_key(group, param) or param.dtype == torch.float32):
-        _set_master(group, param, state, _storage.joined(param, low.to(param.device)))
+        _set_master(group, param, state, _stored_tensors.joined(param, low.to(param.device)))

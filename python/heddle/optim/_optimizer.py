@@ -20,7 +20,7 @@ import numpy
 from .. import _fast
 from .._values import listed, number, real, short
 from ..errors import BadInput
-from . import _average, _capture, _loading, _masters, _norm, _programs, _storage
+from . import _average, _capture, _loading, _masters, _norm, _programs, _storage, _stored_tensors
 from ._arguments import bind
 from ._hyperparameters import check_readable, number_of, read
 from ._members import Member
@@ -461,12 +461,12 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
     def _make_parts(self, is_scaled: bool, *, captured: bool = False) -> list[Part]:
         groups, spec = self.param_groups, self.spec
         _check_groups(groups, spec)
-        self._check_storage()
         self._absent = [name for name in spec.added if not any(name in group for group in groups)]
         keys = [name for name in (*spec.defaults, *spec.fixed) if name not in spec.ignored and name not in self._absent]
         # The first key twice: itemgetter makes no tuple of one value. A rule may have no hyperparameter and no option.
         getter = operator.itemgetter(*keys, *keys[:1]) if keys else _nothing
         seen = [_seen(group, _params_of(group, place), getter(group)) for place, group in enumerate(groups)]
+        self._check_storage()
         if type(self.state) is not States:
             if not isinstance(self.state, dict):
                 raise BadInput(f"state: expected a dictionary, found {type(self.state).__name__}")
@@ -503,7 +503,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                 hidden=self._hidden,
                 reduction=key[1],
                 captured=captured,
-                first_blocks=lambda: _storage.first_blocks(groups),
+                first_blocks=lambda: _stored_tensors.first_blocks(groups),
             )
             for key, members in buckets.items()
         ]

@@ -15,7 +15,7 @@ import numpy
 from .. import _fast
 from .._values import counted, listed, number
 from ..errors import BadInput
-from . import _storage
+from . import _storage, _stored_tensors
 from ._checks import check_state
 from ._hyperparameters import check_readable
 from ._torch import DTYPES, empty_in_order, is_dense, is_distributed, local, same_order, torch
@@ -223,7 +223,7 @@ class StateLists:
                 f"{what}: expected a tensor that is distributed as its parameter is; load the state of sharded "
                 "parameters with torch.distributed.checkpoint.state_dict.set_optimizer_state_dict"
             )
-        found, dtype = local(value), _storage.list_dtype(each.key, self._state_dtype(place))
+        found, dtype = local(value), _stored_tensors.list_dtype(each.key, self._state_dtype(place))
         order = self._tensors.shadows.get(place, shard)
         if found.shape != shard.shape:
             raise BadInput(f"{what}: expected a shard of shape {tuple(shard.shape)}, found {tuple(found.shape)}")
@@ -275,7 +275,7 @@ class StateLists:
         """New state as large as the parameter, whose elements have a value: a number, or a tensor of one element."""
         made = torch.empty_like(
             self._members.all[place].param.detach(),
-            dtype=_storage.list_dtype(key, self._state_dtype(place)),
+            dtype=_stored_tensors.list_dtype(key, self._state_dtype(place)),
             memory_format=torch.preserve_format,
             requires_grad=False,
         )

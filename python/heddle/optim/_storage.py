@@ -9,7 +9,6 @@ from __future__ import annotations
 from .._values import short
 from ..dtypes import dtype_name
 from ..errors import BadInput
-from ._torch import DTYPES, is_distributed, local, real_numel, torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,10 +37,8 @@ MASTER, LOW, FIRST_BLOCK, SEED = "master_param", "param_low", "first_block", "se
 #: The element types of lists whose type is not that of the other state.
 TYPES = {MASTER: "f32", LOW: "i16"}
 
-#: A block has random numbers for this many elements.
-_BLOCK = 8
-
 _SHORT = ("f16", "bf16")
+_DTYPES = ("f64", "f32", "f16", "bf16")
 _SHORT_TYPES = {"float16", "bfloat16"}
 
 
@@ -63,12 +60,12 @@ def option(name: str, value: Any) -> Any:
         return None
     if name == "master" and isinstance(value, str) and value == "split":
         return value
-    expected = "'f32', 'split' or None" if name == "master" else f"one of {', '.join(DTYPES)} or None"
+    expected = "'f32', 'split' or None" if name == "master" else f"one of {', '.join(_DTYPES)} or None"
     try:
         dtype = dtype_name(value)
     except BadInput:
         dtype = ""
-    if dtype not in (("f32",) if name == "master" else tuple(DTYPES)):
+    if dtype not in (("f32",) if name == "master" else _DTYPES):
         raise BadInput(f"{name}: expected {expected}, found {short(value)}")
     return dtype
 
@@ -88,6 +85,8 @@ def check(groups: Sequence[Mapping[str, Any]], *, averages: bool = False) -> Non
     Raises:
         BadInput: there is no list for which an entry has a meaning.
     """
+    if all(options_of(group) == DEFAULTS for group in groups):
+        return
     types = {str(param.dtype).removeprefix("torch.") for group in groups for param in group["params"]}
     found = f"found parameters of {', '.join(sorted(types))}"
     for group in groups:
@@ -122,55 +121,3 @@ def settings(families: Sequence[Family], options: Mapping[str, Any]) -> dict[str
     if options.get("rounding") == "stochastic" and is_rounded:
         chosen["rounding"] = "stochastic"
     return chosen
-
-
-def first_blocks(groups: Sequence[Mapping[str, Any]]) -> dict[Any, int]:
-    """The first block of the random numbers of each parameter.
-
-    All elements of all parameters, in the order of the groups, have a number; blocks are of 8 of them. So the random
-    numbers of an element do not depend on how parameters are divided into launches, devices and processes, if shards
-    start at multiples of 8 elements.
-    """
-    blocks: dict[Any, int] = {}
-    count = 0
-    for group in groups:
-        for param in group["params"]:
-            if param in blocks:
-                continue
-            blocks[param] = count + _offset(param) // _BLOCK
-            count += -(-real_numel(param) // _BLOCK)
-    return blocks
-
-
-def _offset(param: Any) -> int:
-    """The number of elements before the local shard of a DTensor that is sharded along its first dimension."""
-    if not is_distributed(param):
-        return 0
-    from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
-
-    _, offset = compute_local_shape_and_global_offset(param.shape, param.device_mesh, param.placements)
-    first = int(offset[0]) if len(offset) else 0
-    row = real_numel(local(param)) // max(1, local(param).shape[0]) if local(param).ndim else 0
-    return first * row
-
-
-def list_dtype(key: str, state: Any) -> Any:
-    """PyTorch's element type of a list that is as large as the parameter."""
-    if key == LOW:
-        return torch.int16
-    return torch.float32 if key == MASTER else state
-
-
-def joined(param: Any, low: Any) -> Any:
-    """The float32 numbers whose upper halves are `param` and whose lower halves are `low`."""
-    bits = param.detach().to(torch.float32).view(torch.int32) + low.to(torch.int32)
-    return bits.view(torch.float32)
-
-
-def split(master: Any) -> tuple[Any, Any]:
-    """The upper halves of float32 numbers, in bfloat16, and the lower halves, as the program makes them."""
-    bits = master.view(torch.int32)
-    is_nan = torch.isnan(master)
-    high = ((bits + 0x8000) >> 16 << 16).view(torch.float32)
-    low = torch.where(is_nan, torch.zeros_like(bits), bits).to(torch.int16)
-    return torch.where(is_nan, master, high).to(torch.bfloat16), low
