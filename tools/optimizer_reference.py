@@ -200,7 +200,11 @@ def programs(heddle):
     return {name: entry for name, entry in found.items() if "maximize" in entry[1]}
 
 
-COMMON = ("maximize", "state", "groups", "dtype")
+COMMON = ("maximize", "state", "rounding", "master", "groups", "dtype")
+#: Settings of AdamW whose bytes the page shows: types of parameters, state, and what is behind the parameters.
+STORAGE = ("dtype=f32", "dtype=f32,state=bf16,rounding=stochastic", "dtype=bf16,state=f32,master=f32",
+           "dtype=bf16,state=f32,master=split", "dtype=bf16,state=bf16,master=split,rounding=stochastic",
+           "dtype=bf16,rounding=stochastic")
 
 
 def numbers(heddle, program):
@@ -272,17 +276,34 @@ def whole_formula(heddle, name, options):
     return Formula(text)
 
 
+def common(heddle, options):
+    """The options of every program, and the bytes of AdamW with those of element types."""
+    yield "## Options of every optimizer\n"
+    yield "| option | default | |\n|---|---|---|"
+    for option in COMMON:
+        default, meaning = options[option]
+        words = re.sub(r" \(([\w|]+\|[\w|]+)\)$", lambda match: "; of " + match[1].replace("|", ", "), meaning)
+        yield f"| `{option}` | {default} | {words} |"
+    yield "\n[numerics.md](../numerics.md#rounding-at-random) has the rounding, [optim.md](../optim.md#fewer-bytes) an example.\n"
+    yield "| program | bytes | launches |\n|---|---|---|"
+    for settings in STORAGE:
+        bytes_, _, launches = numbers(heddle, f"adamw:{settings}")
+        yield f"| `adamw:{settings}` | {bytes_} | {launches} |"
+    yield ""
+
+
 def main(path, page):
     heddle = Heddle(path)
-    rows, sections = [], []
+    rows, sections, shared = [], [], []
     for name, (summary, options) in programs(heddle).items():
         plain = Formula(heddle("emit", name, "--stage", "foreach"))
         rows.append(row(heddle, name, options, plain.states))
+        shared = shared or list(common(heddle, options))
         sections += section(name, summary, options, whole_formula(heddle, name, options) or plain)
     with open(page, "w", encoding="utf-8") as out:
         out.write(HEAD)
         out.write("| program | state | bytes | sweeps | launches | with options |\n|---|---|---|---|---|---|\n")
-        out.write("\n".join(rows) + "\n" + NOTES + "\n" + "\n".join(sections).rstrip("\n") + "\n")
+        out.write("\n".join(rows) + "\n" + NOTES + "\n" + "\n".join(shared + sections).rstrip("\n") + "\n")
 
 
 if __name__ == "__main__":

@@ -157,9 +157,10 @@ def test_a_norm_of_all_gradients_needs_one_launch():
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_every_option_is_tested(name):
-    """Every argument of a class has other values in `FORMULAS`, or is there for compatibility."""
+    """Every argument of a class has other values in `FORMULAS`, is there for compatibility, or in test_optim_storage.py."""
     spec = getattr(heddle.optim, name).spec
-    assert set(spec.defaults) - set(spec.ignored) - {"maximize"} == set(FORMULAS[name][1])
+    storage = {"state_dtype", "rounding", "master", "seed"}
+    assert set(spec.defaults) - set(spec.ignored) - {"maximize"} - storage == set(FORMULAS[name][1])
     assert "a hyperparameter of the rule" not in spec.doc
 
 

@@ -13,6 +13,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 from ._chain import chain
+from ._masters import float32_state_dict, load_masters, masters
 from ._optimizer import Optimizer, optimizer_class
 from ._spec import Family, Spec
 from ._table import SPECS
@@ -24,7 +25,17 @@ if TYPE_CHECKING:
 _CLASSES = {name: optimizer_class(spec) for name, spec in SPECS.items()}
 globals().update(_CLASSES)
 
-__all__ = ["Family", "Optimizer", "Spec", "chain", "optimizer_class", *_CLASSES]
+__all__ = [
+    "Family",
+    "Optimizer",
+    "Spec",
+    "chain",
+    "float32_state_dict",
+    "load_masters",
+    "masters",
+    "optimizer_class",
+    *_CLASSES,
+]
 
 
 def __getattr__(name: str) -> Any:

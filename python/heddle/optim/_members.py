@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy
 
 from ..errors import BadInput
+from . import _storage
 from ._spec import Family, suffixes
 from ._torch import NAMES, local, real_dtype, real_numel, torch
 
@@ -34,16 +35,18 @@ class Member(NamedTuple):
 
 
 class Addresses:
-    """The addresses of the members of a list, over all families."""
+    """The addresses of the members of a list, over all families that have it."""
 
     def __init__(self, graph: Graph, name: str, endings: Sequence[str], counts: Sequence[int], shapes: Any) -> None:
         self.values = numpy.zeros(sum(counts), numpy.int64)
         self._bindings = []
         start = 0
         for ending, count in zip(endings, counts):
-            binding = graph.list_binding(name + ending, shapes[start : start + count])
-            view = numpy.ctypeslib.as_array(binding.addresses).view(numpy.int64)
-            self._bindings.append((binding, view, slice(start, start + count)))
+            # A family may lack a list, such as the lower halves of its parameters.
+            if name + ending in graph.executable.arguments:
+                binding = graph.list_binding(name + ending, shapes[start : start + count])
+                view = numpy.ctypeslib.as_array(binding.addresses).view(numpy.int64)
+                self._bindings.append((binding, view, slice(start, start + count)))
             start += count
 
     def bind(self) -> None:
@@ -63,9 +66,9 @@ class Members:
         family_of: the family of each parameter.
     """
 
-    def __init__(self, members: Sequence[Member], states: States) -> None:
+    def __init__(self, members: Sequence[Member], states: States, state_dtype: str | None = None) -> None:
         self.device = local(members[0].param).device
-        families = _families(members, states)
+        families = _families(members, states, state_dtype)
         order = list(families)
         self.all = sorted(members, key=lambda member: order.index(real_dtype(member.param.dtype)))
         self.families = tuple(families.values())
@@ -73,6 +76,8 @@ class Members:
         types = [real_dtype(member.param.dtype) for member in self.all]
         self._counts = [types.count(dtype) for dtype in order]
         self.family_of = [family for family, count in zip(self.families, self._counts) for _ in range(count)]
+        #: What the names of the lists of the family of each parameter end in.
+        self.ending_of = [ending for ending, count in zip(self.endings, self._counts) for _ in range(count)]
 
     def __len__(self) -> int:
         return len(self.all)
@@ -97,7 +102,7 @@ class Members:
             start += count
 
 
-def _families(members: Sequence[Member], states: States) -> dict[Any, Family]:
+def _families(members: Sequence[Member], states: States, state_dtype: str | None) -> dict[Any, Family]:
     """The family of each element type of the parameters, in the order of their first use."""
     families: dict[Any, Family] = {}
     for member in members:
@@ -108,7 +113,8 @@ def _families(members: Sequence[Member], states: States) -> dict[Any, Family]:
                 f"{member.param.dtype}"
             )
         if dtype not in families:
-            families[dtype] = Family(NAMES[dtype], NAMES[dtype], NAMES[_state_dtype(dtype, members, states)])
+            state = state_dtype or NAMES[_state_dtype(dtype, members, states)]
+            families[dtype] = Family(NAMES[dtype], NAMES[dtype], state)
     return families
 
 
@@ -116,9 +122,10 @@ def _state_dtype(dtype: Any, members: Sequence[Member], states: States) -> Any:
     """The element type of the state of the parameters of one type: theirs, unless there is state of another type."""
     for member in members:
         if member.param.dtype == dtype and member.param.ndim and member.param in states:
-            for value in dict.values(states.tracked(member.param)):
+            for key, value in dict.items(states.tracked(member.param)):
                 if (
-                    isinstance(value, torch.Tensor)
+                    key not in _storage.TYPES
+                    and isinstance(value, torch.Tensor)
                     and value.shape == member.param.shape
                     and value.dtype in NAMES
                     and value.dtype != dtype

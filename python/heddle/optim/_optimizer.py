@@ -20,7 +20,7 @@ import numpy
 from .. import _fast
 from .._values import listed, number, real, short
 from ..errors import BadInput
-from . import _average, _capture, _loading, _norm, _programs
+from . import _average, _capture, _loading, _masters, _norm, _programs, _storage, _stored_tensors
 from ._arguments import bind
 from ._hyperparameters import check_readable, number_of, read
 from ._members import Member
@@ -99,12 +99,15 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         for name, (key, _) in spec.parts.items():
             read(values, name, spec.parts)  # as many numbers as the program has
             values[key] = tuple(_scalar(value) for value in values[key])
+        if spec.stores:
+            values.update(_storage.options_of(values))
         self._check_group(values)
         self._reset()
         self._max_norm: float | None = None
         self.grad_norm: Any = None
         kept = {name: value for name, value in values.items() if name not in spec.added or value != spec.defaults[name]}
         super().__init__(given.arguments["params"], {**kept, **spec.fixed, **_average.entries(spec)})
+        self._check_storage()
 
     def _reset(self) -> None:
         """Forgets everything that was derived from groups and state."""
@@ -141,8 +144,14 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             raise
         self._parts = {}
 
+    def _check_storage(self) -> None:
+        if self.spec.stores:
+            _storage.check(self.param_groups, averages=self.spec.average is not None)
+
     def _check_group(self, group: Mapping[str, Any]) -> None:
         spec = self.spec
+        if spec.stores:
+            _storage.options_of(group)
         for name, default in spec.defaults.items():
             if (isinstance(default, bool) and name in spec.options) or name in spec.ignored:
                 _truth(group.get(name, default) if name in spec.added else group[name], name)
@@ -221,11 +230,18 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             self._load_in_place(before)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Loads state, as `torch.optim.Optimizer.load_state_dict` does; single values keep their precision."""
+        """Loads state, as `torch.optim.Optimizer.load_state_dict` does; single values keep their precision.
+
+        The arguments of storage, such as `state_dtype`, stay those of this optimizer, and the state is converted. Loaded
+        float32 parameters (``master_param``) replace those of this optimizer.
+        """
         with self._lock:
+            entries = _masters.stored_entries(self.param_groups)
             super().load_state_dict(state_dict)
             if not self._optimizer_load_state_dict_pre_hooks:  # a hook may have loaded something else
                 _loading.restore_values(self, state_dict)
+                if self.spec.stores:
+                    _masters.restore(self, entries, state_dict)
 
     def _load_in_place(self, before: Mapping[Any, Any]) -> None:
         """Copies loaded state into the tensors that captured steps use."""
@@ -426,7 +442,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         options = (
             (_truth(group.get(name, entries[name]), name) and switches.get(spec.needs.get(name, ""), True))
             if isinstance(entries.get(name), bool)
-            else _plain_option(group[name], name)
+            else _plain_option(group.get(name, entries.get(name)), name)
             for name in spec.options
         )
         return (*options, *switches.values())
@@ -450,6 +466,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         # The first key twice: itemgetter makes no tuple of one value. A rule may have no hyperparameter and no option.
         getter = operator.itemgetter(*keys, *keys[:1]) if keys else _nothing
         seen = [_seen(group, _params_of(group, place), getter(group)) for place, group in enumerate(groups)]
+        self._check_storage()
         if type(self.state) is not States:
             if not isinstance(self.state, dict):
                 raise BadInput(f"state: expected a dictionary, found {type(self.state).__name__}")
@@ -486,6 +503,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                 hidden=self._hidden,
                 reduction=key[1],
                 captured=captured,
+                first_blocks=lambda: _stored_tensors.first_blocks(groups),
             )
             for key, members in buckets.items()
         ]
@@ -549,6 +567,8 @@ def _same_values(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
 
 def _plain_option(value: Any, name: str) -> Any:
     """An option that is a plain Python value."""
+    if name in _storage.DEFAULTS:
+        return _storage.option(name, value)
     if not isinstance(value, (bool, str, int, float, type(None))):
         raise TypeError(f"{name}: expected a bool, a string, a number or None, found {short(value)}")
     return value

@@ -10,7 +10,7 @@ import numpy
 
 from ..dtypes import SIZES
 from ..errors import BadInput
-from . import _programs, _rewrite
+from . import _programs, _rewrite, _storage
 from ._hyperparameters import Hyperparameters
 from ._members import Members
 from ._norm import SumOfSquares
@@ -43,6 +43,7 @@ class Part:
         states: the state of all parameters.
         hidden: the tensors of state that torch's optimizer does not have, by parameter.
         captured: the step is captured into a CUDA graph of the caller.
+        first_blocks: the function that returns the first block of the random numbers of each parameter.
     """
 
     def __init__(
@@ -57,9 +58,10 @@ class Part:
         hidden: dict[Any, dict[str, Any]],
         reduction: Any = None,
         captured: bool = False,
+        first_blocks: Any = None,
     ) -> None:
         self.spec, self.reduction = spec, reduction
-        self._members = Members(members, states)
+        self._members = Members(members, states, dict(options).get("state_dtype"))
         self.device, self.families = self._members.device, self._members.families
         self.group_places = used = sorted({member.group for member in members})
         self.form = _programs.Form(self.families, len(used) > 1, options, scaled, clip)
@@ -70,6 +72,9 @@ class Part:
         self.lists_of_hyperparameters = {
             name: self.new_addresses(self.graph, name, 0) for name in self.hyperparameter_names(lists=True)
         }
+        self._blocks = self._seed = None
+        if _storage.SEED in self.graph.executable.arguments:
+            self._bind_random_numbers(first_blocks(), dict(options)[_storage.SEED])
         self.group_of = numpy.array([member.group for member in self._members.all])
         self.hyperparameters = Hyperparameters(self, used, table=captured)
         self._changes = states.changes
@@ -107,8 +112,8 @@ class Part:
 
     def hyperparameter_names(self, lists: bool | int) -> list[str]:
         """The arguments of the program that are hyperparameters: scalars, or lists without suffix."""
-        added = (_rewrite.GRAD_SCALE, _rewrite.FOUND_INF, _rewrite.MAX_NORM, _rewrite.SUM)
-        known = {"param", "grad", *(each.key for each in self.state.lists)}
+        added = (_rewrite.GRAD_SCALE, _rewrite.FOUND_INF, _rewrite.MAX_NORM, _rewrite.SUM, _storage.SEED)
+        known = {"param", "grad", _storage.FIRST_BLOCK, *(each.key for each in self.state.lists)}
         names = []
         for name, info in self.graph.executable.arguments.items():
             if info.is_list != bool(lists) or name in added:
@@ -121,6 +126,14 @@ class Part:
             if key not in known:
                 names.append(key)
         return names
+
+    def _bind_random_numbers(self, blocks: dict[Any, int], seed: int) -> None:
+        params = [member.param for member in self._members.all]
+        self._blocks = torch.tensor([blocks[param] for param in params], dtype=torch.int64, device=self.device)
+        addresses = self.new_addresses(self.graph, _storage.FIRST_BLOCK, 0)
+        addresses.values[:] = self._blocks.data_ptr() + 8 * numpy.arange(len(params))
+        addresses.bind()
+        self.graph.set_scalar(_storage.SEED, seed, self.current_stream())
 
     # ------------------------------------------------------------------------------------------------------------------
     # Bindings
@@ -206,7 +219,9 @@ class Part:
             count = real_numel(local(self._members.all[place].param))
             lists = [(tensors.params, count, family.param, None), (tensors.grads, count, family.grad, place)]
             for each, bound in zip(self.state.lists, self.state.bound):
-                lists.append((bound, count if each.rank else 1, family.state if each.rank else "f32", None))
+                if self.state.has(each, place):
+                    dtype = _storage.TYPES.get(each.key, family.state) if each.rank else "f32"
+                    lists.append((bound, count if each.rank else 1, dtype, None))
             for addresses, size, dtype, gradient in lists:
                 begin = int(addresses.values[place])
                 yield Range(begin, begin + size * SIZES[dtype], gradient)

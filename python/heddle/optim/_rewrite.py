@@ -136,7 +136,7 @@ def _replace_operands(line: str, values: dict[str, tuple[str, str]]) -> str:
 
 
 def _compute(dtype: str) -> str:
-    return "f64" if dtype == "f64" else "f32"
+    return "f32" if dtype in ("f16", "bf16") else dtype
 
 
 def _list(dtype: str) -> str:

@@ -18,6 +18,12 @@ What a `Spec` has to provide:
     ========================  =======================================================================================
     ``param``                 the parameters, donated: lists of ``tensor<?xTYPE>``, family.param
     ``grad``                  the gradients, not donated: family.grad
+    ``master_param``          only if the entry `master` is "f32", of families of 16 bits: the parameters, donated:
+                              lists of ``tensor<?xf32>``; ``param`` is then only written
+    ``param_low``             only if `master` is "split", of families of bf16: the lower halves of the parameters,
+                              donated: lists of ``tensor<?xi16>``
+    ``first_block``           only if elements of the family are rounded at random: ``tensor<i64>``, one value per
+                              member, not donated; then there is also a scalar ``seed`` of ``tensor<i64>``
     a list for each state     donated, named by the key in the state of torch's optimizer (``exp_avg``): either
                               ``tensor<?xTYPE>`` of family.state, as large as the parameter, or one value per member
                               (``tensor<f32>``), such as the step counter ``step``. ``foreach.initial`` gives the
@@ -110,6 +116,8 @@ class Spec:
     #: ("z", "beta1"): the parameters of evaluation are an average, of which a parameter in training has the share that the
     #: hyperparameter gives; the rest is the state. The class has `train` and `eval`. None: they are the parameters.
     average: tuple[str, str] | None = None
+    #: Whether the program takes the options of `_storage`: `state_dtype`, `rounding` and `master`.
+    stores: bool = False
     #: A further check of the entries of a group: the text of an error, or None.
     check: Callable[[Mapping[str, Any]], str | None] | None = None
     #: The lists of state in the order in which the function of `optim.functional` takes them; None: there is none.

@@ -15,6 +15,7 @@ import numpy
 from .. import _fast
 from .._values import counted, listed, number
 from ..errors import BadInput
+from . import _storage, _stored_tensors
 from ._checks import check_state
 from ._hyperparameters import check_readable
 from ._torch import DTYPES, empty_in_order, is_dense, is_distributed, local, same_order, torch
@@ -43,6 +44,8 @@ class StateList(NamedTuple):
     initial: float
     #: Whether torch's optimizer has it as well.
     visible: bool
+    #: What the names of the lists of the families that have it end in.
+    endings: tuple[str, ...]
 
 
 class StateLists:
@@ -80,16 +83,24 @@ class StateLists:
         self._api = _fast.exchange_api(torch.Tensor)
 
     def _state_lists(self, executable: Any) -> list[StateList]:
-        ending = self._members.endings[0]
         initial = _initial_values(executable)
-        lists = []
-        for name, info in executable.arguments.items():
-            if info.donated and name.endswith(ending) and name != f"param{ending}":
+        found: dict[str, StateList] = {}
+        for ending in self._members.endings:
+            for name, info in executable.arguments.items():
+                if not info.donated or not name.endswith(ending) or name == f"param{ending}":
+                    continue
                 key = name.removesuffix(ending)
-                value = initial.get(name, 0.0)
-                lists.append(StateList(key, info.rank, value, key not in self._spec.hidden))
+                known = found.get(key)
+                # The step counter decides random numbers: it is state even if the formula does not use it.
+                visible = key not in self._spec.hidden or _storage.SEED in executable.arguments
+                endings = (*known.endings, ending) if known else (ending,)
+                found[key] = StateList(key, info.rank, initial.get(name, 0.0), visible, endings)
         # The order of torch's optimizers: the step counter is first.
-        return sorted(lists, key=lambda each: (each.rank, each.key != "step"))
+        return sorted(found.values(), key=lambda each: (each.rank, each.key != "step"))
+
+    def has(self, each: StateList, place: int) -> bool:
+        """Whether a member has a state."""
+        return self._members.ending_of[place] in each.endings
 
     def has_moved(self) -> bool:
         """Whether bound state has other memory, as after ``state["exp_avg"].data = ...``."""
@@ -114,7 +125,7 @@ class StateLists:
         converted = []
         for each in self.lists:
             for place, state in zip(places, visible if each.visible else hidden):
-                value = peek(state, each.key)
+                value = peek(state, each.key) if self.has(each, place) else None
                 if value is not None:
                     fitting = self._fitting(each, place, value)
                     if fitting is not value:
@@ -126,7 +137,11 @@ class StateLists:
         created = []
         for each in self.lists:
             holders = visible if each.visible else hidden
-            missing = [index for index, state in enumerate(holders) if peek(state, each.key) is None]
+            missing = [
+                index
+                for index, state in enumerate(holders)
+                if self.has(each, places[index]) and peek(state, each.key) is None
+            ]
             if missing:
                 # Hidden state of an earlier step is 1 where there is other state.
                 old = [not each.visible and any(key in visible[index] for key in keys) for index in missing]
@@ -135,15 +150,17 @@ class StateLists:
         for state, key, tensor in created:
             _keep(state, key, tensor)
         for each, bound in zip(self.lists, self.bound):
-            holders = visible if each.visible else hidden
+            here = [index for index, place in enumerate(places) if self.has(each, place)]
+            holders = [(visible if each.visible else hidden)[index] for index in here]
             addresses = [local(peek(state, each.key)).data_ptr() for state in holders]
             if each.rank == 0 and len(set(addresses)) < len(addresses):
                 addresses = _separated(each.key, holders, addresses)
-            bound.values[places] = addresses
+            bound.values[[places[index] for index in here]] = addresses
         tensors = self._bound.tensors = tuple(
             local(peek(state, each.key))
             for each in self.lists
-            for state in (visible if each.visible else hidden)
+            for place, state in zip(places, visible if each.visible else hidden)
+            if self.has(each, place)
         )
         self._layouts = _fast.layouts(tensors, self._api)
         self._bytes = bytearray(8 * len(tensors))
@@ -156,11 +173,13 @@ class StateLists:
 
     def _check_complete(self, places: Sequence[int], states: Sequence[Any]) -> None:
         """Refuses state that lacks an entry beside others, such as that of another optimizer: torch does not create it."""
-        own = [each.key for each in self.lists if each.visible]
+        # The lists of storage are made of the parameters if they are missing.
+        own = [each.key for each in self.lists if each.visible and each.key not in _storage.TYPES]
         keys = [key for key in self._spec.functional or own if key not in self._spec.unneeded]
         others = []
         for place, state in zip(places, states):
-            if state and keys and not any(key in state for key in keys):
+            is_other = any(key not in _storage.TYPES for key in dict.keys(state))
+            if is_other and keys and not any(key in state for key in keys):
                 others.append((self._members.all[place].name, state))
                 continue
             absent = [key for key in keys if peek(state, key) is None]
@@ -204,7 +223,7 @@ class StateLists:
                 f"{what}: expected a tensor that is distributed as its parameter is; load the state of sharded "
                 "parameters with torch.distributed.checkpoint.state_dict.set_optimizer_state_dict"
             )
-        found, dtype = local(value), self._state_dtype(place)
+        found, dtype = local(value), _stored_tensors.list_dtype(each.key, self._state_dtype(place))
         order = self._tensors.shadows.get(place, shard)
         if found.shape != shard.shape:
             raise BadInput(f"{what}: expected a shard of shape {tuple(shard.shape)}, found {tuple(found.shape)}")
@@ -231,6 +250,9 @@ class StateLists:
         self, each: StateList, places: Sequence[int], old: Sequence[bool], groups: Sequence[dict[str, Any]]
     ) -> list[Any]:
         """New state of these members."""
+        if each.key == _storage.MASTER:
+            with torch.no_grad():
+                return [self._members.all[place].param.detach().to(torch.float32) for place in places]
         entry = self._spec.initial.get(each.key)
         values = [groups[self._members.all[place].group][entry] if entry else each.initial for place in places]
         for value in values:
@@ -238,7 +260,7 @@ class StateLists:
                 check_readable(str(entry), value)
         values = [value if isinstance(value, torch.Tensor) else number(value, str(entry)) for value in values]
         if each.rank:
-            return [self._filled(place, value, str(entry)) for place, value in zip(places, values)]
+            return [self._filled(each.key, place, value, str(entry)) for place, value in zip(places, values)]
         on_host = [0.0 if isinstance(value, torch.Tensor) else value for value in values]
         # Views of one tensor.
         made = torch.tensor(
@@ -249,11 +271,11 @@ class StateLists:
                 made[place].copy_(value.detach().reshape(()))
         return list(made.unbind())
 
-    def _filled(self, place: int, value: Any, entry: str) -> Any:
+    def _filled(self, key: str, place: int, value: Any, entry: str) -> Any:
         """New state as large as the parameter, whose elements have a value: a number, or a tensor of one element."""
         made = torch.empty_like(
             self._members.all[place].param.detach(),
-            dtype=self._state_dtype(place),
+            dtype=_stored_tensors.list_dtype(key, self._state_dtype(place)),
             memory_format=torch.preserve_format,
             requires_grad=False,
         )
@@ -261,7 +283,7 @@ class StateLists:
         parts = torch.view_as_real(made) if made.is_complex() else made
         if isinstance(value, torch.Tensor):
             parts.fill_(value.detach().reshape(()))
-        elif math.isfinite(value) and abs(value) > torch.finfo(made.dtype).max:
+        elif made.is_floating_point() and math.isfinite(value) and abs(value) > torch.finfo(made.dtype).max:
             raise BadInput(f"{entry}: expected a number that {made.dtype} can hold, found {value}")
         else:
             parts.fill_(value)

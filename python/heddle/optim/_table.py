@@ -11,6 +11,7 @@ import math
 
 from .._values import number, real, short
 from ..errors import BadInput
+from . import _storage
 from ._spec import Spec
 
 TYPE_CHECKING = False
@@ -37,7 +38,9 @@ def standard(
     """
 
     def program(families: Sequence[Family], groups: bool, options: Mapping[str, Any]) -> str:
-        states = {"param" if family.state == family.param else family.state for family in families}
+        states = {family.state for family in families}
+        if all(family.state == family.param for family in families):
+            states = {"param"}
         if any(family.grad != family.param for family in families) or len(states) != 1:
             raise BadInput(
                 f"{name}: expected gradients of the type of their parameters, and state of the parameters' type or of "
@@ -45,7 +48,10 @@ def standard(
             )
         settings = {"dtype": "/".join(family.param for family in families), "state": states.pop()}
         settings["groups"] = str(groups).lower()
+        settings.update(_storage.settings(families, options))
         for option, value in options.items():
+            if option in _storage.DEFAULTS:
+                continue
             if option in numbers:
                 settings[option] = repr(number(value, option))
                 continue
@@ -149,6 +155,7 @@ MEANINGS = {
     "capturable": "accepted for compatibility; without effect: every step can be captured.",
     "differentiable": "accepted for leaves whose gradients need no gradient.",
     "fused": "accepted for compatibility; without effect: every step is fused.",
+    **_storage.MEANINGS,
 }
 
 
@@ -161,8 +168,21 @@ def _docstring(spec: Spec) -> str:
     return "\n".join([*lines, "", "Raises:", "    ValueError: a value is out of range.", ""])
 
 
+def _complete(spec: Spec) -> Spec:
+    """The spec with the arguments that all optimizers of the library have, and the docstring."""
+    stores = dataclasses.replace(
+        spec,
+        defaults={**spec.defaults, **_storage.DEFAULTS},
+        keyword_only=spec.keyword_only or next(iter(_storage.DEFAULTS)),
+        options=(*spec.options, *_storage.DEFAULTS),
+        added=(*spec.added, *_storage.DEFAULTS),
+        stores=True,
+    )
+    return dataclasses.replace(stores, doc=_docstring(stores))
+
+
 SPECS: dict[str, Spec] = {
-    spec.name: dataclasses.replace(spec, doc=_docstring(spec))
+    spec.name: _complete(spec)
     for spec in (
         Spec(
             "SGD",

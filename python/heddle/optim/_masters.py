@@ -1,0 +1,151 @@
+"""Exact parameters behind those of 16 bits, and state in PyTorch's layout.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+from .._values import short
+from ..errors import BadInput
+from . import _storage, _stored_tensors
+from ._torch import is_distributed, torch
+from ._tracking import peek
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from ._optimizer import Optimizer
+
+
+def masters(optimizer: Optimizer) -> list[Any]:
+    """The parameters of an optimizer as float32 numbers, in the order of its groups.
+
+    Those with ``master='split'`` or ``master='f32'`` are exact: the numbers that an optimizer of float32 parameters would
+    have. The result has copies.
+    """
+    with torch.no_grad():
+        return [_master(param, optimizer.state.get(param, {})) for group in optimizer.param_groups for param in group["params"]]
+
+
+def _master(param: Any, state: Mapping[str, Any]) -> Any:
+    low, master = (peek(dict(state), key) for key in (_storage.LOW, _storage.MASTER))
+    if low is not None:
+        return _stored_tensors.joined(param, low)
+    return (param if master is None else master).detach().to(torch.float32, copy=True)
+
+
+def load_masters(optimizer: Optimizer, values: Sequence[Any]) -> None:
+    """Sets the parameters of an optimizer to float32 numbers, such as those of a checkpoint in float32.
+
+    Args:
+        optimizer: an optimizer of heddle.
+        values: a tensor for each parameter, in the order of the groups.
+
+    Raises:
+        BadInput: the number of tensors or a shape differs. Nothing is written.
+    """
+    pairs = [(group, param) for group in optimizer.param_groups for param in group["params"]]
+    if len(values) != len(pairs):
+        raise BadInput(f"values: expected {len(pairs)} tensors, one for each parameter, found {len(values)}")
+    for place, ((_, param), value) in enumerate(zip(pairs, values)):
+        if not isinstance(value, torch.Tensor) or value.shape != param.shape:
+            found = f"shape {tuple(value.shape)}" if isinstance(value, torch.Tensor) else short(value)
+            raise BadInput(f"values[{place}]: expected a tensor of shape {tuple(param.shape)}, found {found}")
+    with torch.no_grad():
+        for (group, param), value in zip(pairs, values):
+            _set_master(group, param, optimizer.state[param], value)
+
+
+def _key(group: Mapping[str, Any], param: Any) -> str | None:
+    """The list that a parameter needs beside it."""
+    master = _storage.options_of(group)["master"]
+    if master == "split" and param.dtype == torch.bfloat16:
+        return _storage.LOW
+    return _storage.MASTER if master == "f32" and param.dtype in (torch.bfloat16, torch.float16) else None
+
+
+def _set_master(group: Mapping[str, Any], param: Any, state: Any, value: Any) -> None:
+    """Sets a parameter, and the list beside it, to float32 numbers."""
+    value = value.detach().to(device=param.device, dtype=torch.float32)
+    key = _key(group, param)
+    if key == _storage.LOW:
+        high, low = _stored_tensors.split(value)
+        param.copy_(high)
+        _set(state, key, low)
+    else:
+        param.copy_(value)
+        if key is not None:
+            _set(state, key, value)
+
+
+def _set(state: Any, key: str, value: Any) -> None:
+    """Sets state; a tensor that a captured step uses keeps its memory."""
+    known = peek(state, key)
+    if isinstance(known, torch.Tensor) and known.dtype == value.dtype and known.shape == value.shape:
+        known.copy_(value)
+    else:
+        state[key] = value.clone()
+
+
+def float32_state_dict(optimizer: Optimizer) -> dict[str, Any]:
+    """The state of an optimizer in the layout of PyTorch's class with float32 parameters.
+
+    State of 16 bits becomes float32; the lists of ``master`` and the arguments of storage are left out. PyTorch's
+    optimizer of the same name loads the result beside the parameters of `masters`. `load_state_dict` of heddle takes it
+    back: it rounds to the element types of the optimizer.
+    """
+    found = optimizer.state_dict()
+    for group in found["param_groups"]:
+        for name in _storage.DEFAULTS:
+            group.pop(name, None)
+    found["state"] = {
+        place: {key: _widened(value) for key, value in state.items() if key not in _storage.TYPES}
+        for place, state in found["state"].items()
+    }
+    return found
+
+
+def _widened(value: Any) -> Any:
+    is_short = isinstance(value, torch.Tensor) and value.dtype in (torch.bfloat16, torch.float16)
+    return value.to(torch.float32) if is_short else value
+
+
+def stored_entries(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The entries of storage of each group, which loaded groups do not replace."""
+    return [{name: group[name] for name in _storage.DEFAULTS if name in group} for group in groups]
+
+
+def restore(optimizer: Optimizer, entries: Sequence[Mapping[str, Any]], loaded: Mapping[str, Any]) -> None:
+    """Completes a load: PyTorch has converted all state to the type of its parameter, and replaced the groups."""
+    for group, own in zip(optimizer.param_groups, entries):
+        for name in _storage.DEFAULTS:
+            group.pop(name, None)
+        group.update(own)
+    places = [place for group in loaded["param_groups"] for place in group["params"]]
+    pairs = [(group, param) for group in optimizer.param_groups for param in group["params"]]
+    with torch.no_grad():
+        for place, (group, param) in zip(places, pairs):
+            raw = loaded["state"].get(place)
+            if isinstance(raw, dict) and param in optimizer.state:
+                _restore_state(group, param, optimizer.state[param], raw)
+
+
+def _restore_state(group: Mapping[str, Any], param: Any, state: Any, raw: Mapping[str, Any]) -> None:
+    low, master = raw.get(_storage.LOW), raw.get(_storage.MASTER)
+    if _storage.options_of(group) != _storage.DEFAULTS:
+        for key, value in raw.items():
+            is_large = isinstance(value, torch.Tensor) and value.shape == param.shape and not is_distributed(value)
+            if is_large and key not in _storage.TYPES:
+                _set(state, key, value.to(param.device))
+    for key in _storage.TYPES:
+        if key != _key(group, param):
+            state.pop(key, None)
+    if master is not None:
+        _set_master(group, param, state, master)
+    elif low is not None and _key(group, param) == _storage.LOW:
+        _set(state, _storage.LOW, low.to(device=param.device, dtype=torch.int16))
+    elif low is not None and (_key(group, param) or param.dtype == torch.float32):
+        _set_master(group, param, state, _stored_tensors.joined(param, low.to(param.device)))

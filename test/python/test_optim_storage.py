@@ -1,0 +1,216 @@
+"""The arguments `state_dtype`, `rounding`, `master` and `seed` of heddle.optim, on the cpu target."""
+
+import copy
+import io
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import heddle.optim  # noqa: E402
+from heddle import BadInput  # noqa: E402
+
+SHAPES = ((33, 7), (5,), (4099,), ())
+
+
+def parameters(dtype=torch.bfloat16, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.nn.Parameter(torch.randn(shape, generator=generator).to(torch.bfloat16).to(dtype)) for shape in SHAPES]
+
+
+def set_gradients(params, step):
+    generator = torch.Generator().manual_seed(1000 + step)
+    for param in params:
+        param.grad = torch.randn(param.shape, generator=generator).to(torch.bfloat16).to(param.dtype)
+
+
+def run(optimizer, params, steps, first=0):
+    for step in range(first, first + steps):
+        set_gradients(params, step)
+        optimizer.step()
+
+
+def same(left, right):
+    return all(torch.equal(a, b) for a, b in zip(left, right, strict=True))
+
+
+@pytest.mark.parametrize("master", ["split", "f32", torch.float32])
+@pytest.mark.parametrize("name", ["AdamW", "SGD", "Lion", "LAMB", "NAdam"])
+def test_masters_have_the_bits_of_float32(name, master):
+    options = {"momentum": 0.9} if name == "SGD" else {}
+    exact, params = parameters(torch.float32), parameters()
+    plain = getattr(heddle.optim, name)(exact, **options)
+    other = getattr(heddle.optim, name)(params, master=master, state_dtype=torch.float32, **options)
+    run(plain, exact, 100)
+    run(other, params, 100)
+    assert same(exact, heddle.optim.masters(other))
+    for one, two in zip(exact, params):
+        assert torch.all((one - two.float()).abs() <= one.abs() * 2.0**-8)
+        for key, value in plain.state[one].items():
+            assert torch.equal(value, other.state[two][key])
+    key = "param_low" if master == "split" else "master_param"
+    kind = torch.int16 if master == "split" else torch.float32
+    assert all(other.state[param][key].dtype == kind for param in params)
+
+
+def test_state_of_16_bits():
+    params = parameters(torch.float32)
+    optimizer = heddle.optim.AdamW(params, state_dtype=torch.bfloat16, rounding="stochastic", seed=5)
+    run(optimizer, params, 3)
+    assert all(optimizer.state[param]["exp_avg_sq"].dtype == torch.bfloat16 for param in params)
+    assert all(optimizer.state[param]["step"].dtype == torch.float32 for param in params)
+    close = parameters(torch.float32)
+    run(torch.optim.AdamW(close), close, 3)
+    for one, two in zip(params, close):
+        torch.testing.assert_close(one, two, rtol=0, atol=1e-4)
+
+
+def steps_of(groups, seed=1, steps=5, **options):
+    optimizer = heddle.optim.AdamW(groups, rounding="stochastic", seed=seed, **options)
+    params = [param for group in optimizer.param_groups for param in group["params"]]
+    run(optimizer, params, steps)
+    return [param.detach().clone() for param in params]
+
+
+def test_random_numbers_follow_from_the_parameter():
+    """They are the same in every run, in one group or in several, and with other seeds they differ."""
+    expected = steps_of(parameters())
+    assert same(expected, steps_of(parameters()))
+    assert not same(expected, steps_of(parameters(), seed=2))
+    params = parameters()
+    assert same(expected, steps_of([{"params": params[:2], "amsgrad": False}, {"params": params[2:], "eps": 1e-8}]))
+    params = parameters()
+    wide = torch.nn.Parameter(torch.zeros(3))
+    assert same(expected, steps_of([{"params": params}, {"params": [wide]}])[:4])
+
+
+def test_all_element_types_are_in_one_launch():
+    params = [*parameters(), *parameters(torch.float32, 1)]
+    optimizer = heddle.optim.AdamW(params, master="split", state_dtype="f32")
+    run(optimizer, params, 2)
+    assert [len(parts) for parts in optimizer._parts.values()] == [1]
+    exact = [*parameters(torch.float32), *parameters(torch.float32, 1)]
+    run(heddle.optim.AdamW(exact), exact, 2)
+    assert same(exact, heddle.optim.masters(optimizer))
+
+
+def test_a_saved_run_continues_with_the_same_bits():
+    for options in ({"rounding": "stochastic", "seed": 3}, {"master": "split", "state_dtype": "f32"}, {"master": "f32"}):
+        for name in ("AdamW", "SGD"):
+            make = getattr(heddle.optim, name)
+            extra = {"momentum": 0.9} if name == "SGD" else {}
+            params = parameters()
+            first = make(params, **extra, **options)
+            run(first, params, 3)
+            file = io.BytesIO()
+            torch.save([first.state_dict(), params], file)
+            file.seek(0)
+            state, again = torch.load(file, weights_only=False)
+            second = make(again, **extra, **options)
+            second.load_state_dict(state)
+            run(first, params, 3, first=3)
+            run(second, again, 3, first=3)
+            assert same(params, again), (name, options)
+            assert same(heddle.optim.masters(first), heddle.optim.masters(second))
+
+
+def test_state_moves_to_torch_and_back():
+    params = parameters()
+    ours = heddle.optim.AdamW(params, master="split", state_dtype="f32")
+    run(ours, params, 4)
+    state = heddle.optim.float32_state_dict(ours)
+    assert all(set(each) == {"step", "exp_avg", "exp_avg_sq"} for each in state["state"].values())
+    assert not {"master", "rounding", "state_dtype", "seed"} & set(state["param_groups"][0])
+    exact = [torch.nn.Parameter(master) for master in heddle.optim.masters(ours)]
+    theirs = torch.optim.AdamW(exact)
+    theirs.load_state_dict(copy.deepcopy(state))
+    run(theirs, exact, 2, first=4)
+    run(ours, params, 2, first=4)
+    for one, two in zip(exact, heddle.optim.masters(ours)):
+        torch.testing.assert_close(one.detach(), two, rtol=1e-6, atol=1e-7)
+    back = parameters(seed=9)
+    third = heddle.optim.AdamW(back, master="split", state_dtype="f32")
+    third.load_state_dict(copy.deepcopy(theirs.state_dict()))
+    heddle.optim.load_masters(third, exact)
+    assert third.param_groups[0]["master"] == "split"
+    assert same([param.detach() for param in exact], heddle.optim.masters(third))
+    run(theirs, exact, 2, first=6)
+    run(third, back, 2, first=6)
+    for one, two in zip(exact, heddle.optim.masters(third)):
+        torch.testing.assert_close(one.detach(), two, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("saved", ["split", "f32"])
+@pytest.mark.parametrize("loading", ["split", "f32", None])
+def test_masters_change_their_form(saved, loading):
+    params = parameters()
+    first = heddle.optim.AdamW(params, master=saved, state_dtype="f32")
+    run(first, params, 3)
+    others = parameters(torch.bfloat16 if loading else torch.float32)
+    with torch.no_grad():
+        for one, two in zip(others, params):
+            one.copy_(two)
+    second = heddle.optim.AdamW(others, master=loading, state_dtype="f32")
+    second.load_state_dict(copy.deepcopy(first.state_dict()))
+    assert same(heddle.optim.masters(first), heddle.optim.masters(second))
+    run(first, params, 2, first=3)
+    run(second, others, 2, first=3)
+    assert same(heddle.optim.masters(first), heddle.optim.masters(second))
+
+
+def test_scaled_and_skipped_steps():
+    params = parameters(torch.float16)
+    optimizer = heddle.optim.AdamW(params, master="f32", state_dtype="f32", lr=0.1)
+    scaler = torch.amp.GradScaler("cpu", init_scale=4.0)
+    loss = sum((param.float() ** 2).sum() for param in params)
+    scaler.scale(loss).backward()
+    before = [param.detach().clone() for param in params]
+    scaler.step(optimizer)
+    scaler.update()
+    assert not same(before, params)
+    for split in ("split",):
+        halves = parameters()
+        other = heddle.optim.AdamW(halves, master=split, state_dtype="f32")
+        run(other, halves, 1)
+        kept = [each.clone() for each in heddle.optim.masters(other)]
+        for param in halves:
+            param.grad = torch.full_like(param, float("inf"))
+        other.grad_scale, other.found_inf = torch.tensor(1.0), torch.tensor(1.0)
+        other.step()
+        assert same(kept, heddle.optim.masters(other))
+
+
+@pytest.mark.parametrize("options, dtype, message", [
+    ({"master": "split"}, torch.float32, "master='split': expected parameters of bfloat16"),
+    ({"master": "split"}, torch.float16, "master='split': expected parameters of bfloat16, and none of float16"),
+    ({"master": "f32"}, torch.float32, "master='f32': expected parameters of bfloat16 or float16"),
+    ({"master": "half"}, torch.bfloat16, "master: expected 'f32', 'split' or None, found 'half'"),
+    ({"rounding": "stochastic"}, torch.float32, "rounding='stochastic': expected parameters or state"),
+    ({"rounding": "stochastic", "master": "split", "state_dtype": "f32"}, torch.bfloat16, "rounding='stochastic'"),
+    ({"rounding": "up"}, torch.bfloat16, "rounding: expected 'nearest' or 'stochastic', found 'up'"),
+    ({"state_dtype": "i8"}, torch.bfloat16, "state_dtype: expected one of f64, f32, f16, bf16 or None"),
+    ({"seed": -1}, torch.bfloat16, "seed: expected a whole number"),
+    ({"seed": 1.5}, torch.bfloat16, "seed: expected a whole number"),
+])
+def test_contradictions(options, dtype, message):
+    with pytest.raises(BadInput, match=message.replace("(", r"\(")):
+        heddle.optim.AdamW(parameters(dtype), **options)
+
+
+def test_averages_have_no_masters():
+    with pytest.raises(BadInput, match="leave 'master' out"):
+        heddle.optim.AdamWScheduleFree(parameters(), master="f32")
+    params = parameters()
+    optimizer = heddle.optim.AdamWScheduleFree(params, rounding="stochastic")
+    run(optimizer, params, 2)
+
+
+def test_wrong_masters():
+    params = parameters()
+    optimizer = heddle.optim.AdamW(params, master="split")
+    before = [param.detach().clone() for param in params]
+    with pytest.raises(BadInput, match="values: expected 4 tensors, one for each parameter, found 1"):
+        heddle.optim.load_masters(optimizer, [torch.zeros(3)])
+    with pytest.raises(BadInput, match=r"values\[1\]: expected a tensor of shape \(5,\), found shape \(6,\)"):
+        heddle.optim.load_masters(optimizer, [torch.zeros(33, 7), torch.zeros(6), torch.zeros(4099), torch.zeros(())])
+    assert same(before, params)
