@@ -224,6 +224,51 @@ def Foreach_SignOp : Foreach_Op<"sign", [Pure, SameOperandsAndResultType]> {
   let hasFolder = 1;
 }
 
+def Foreach_RandomOp : Foreach_Op<"random", [Pure]> {
+  let summary = "random bits that are a function of a seed, a stream and a position";
+  let description = [{
+    The generator is Philox4x32-10. A *block* is its result for one counter: 128 bits, which are 8 numbers of 16 bits or
+    4 of 32. The result is number `position` of the sequence of blocks that begins with block `block`. So it is number
+    `position` mod n of the block of n numbers with this input:
+
+    | words of Philox | are |
+    |---|---|
+    | key 0, key 1 | the lower and upper half of `seed` |
+    | counter 0, counter 1 | the lower and upper half of `block` + `position` / n |
+    | counter 2, counter 3 | the lower and upper half of `stream` |
+
+    All operands are unsigned; the lower half of a word of the block comes first. The result depends on nothing else.
+    With the position of the element, the elements of a thread share a block.
+
+    ```mlir
+    %k = foreach.index member : i64
+    %bits = foreach.random seed %seed stream %stream block %first at %k : i16
+    ```
+  }];
+  let arguments = (ins I64:$seed, I64:$stream, I64:$block, I64:$position);
+  let results = (outs AnyTypeOf<[I16, I32]>:$result);
+  let assemblyFormat = "`seed` $seed `stream` $stream `block` $block `at` $position attr-dict `:` type($result)";
+}
+
+def Foreach_RoundOp : Foreach_Op<"round", [Pure]> {
+  let summary = "a float rounded to f16 or bf16 at random";
+  let description = [{
+    The result has type f32 and is a value of the type `to`. A value of this type stays the same. Any other is rounded
+    away from 0 if `bits`, an unsigned number, is at least 2^16 times its distance to the neighbour that is farther from
+    0, in units of the distance of both neighbours; otherwise it is rounded towards 0. With random bits, the
+    expected result is the operand. (The exception: of an f16 below 2^-14, the distance is rounded up to a multiple of
+    2^-16 of the unit 2^-24.) Infinity follows the largest number as the next one would; NaN stays NaN.
+
+    ```mlir
+    %y = foreach.round %x to bf16 by %bits : f32
+    ```
+  }];
+  let arguments = (ins F32:$value, I16:$bits, TypeAttr:$to);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$value `to` $to `by` $bits attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
 def Foreach_IterationOp : Foreach_Op<"iteration", [Pure]> {
   let summary = "the number of the current iteration of the enclosing loop, counted from 0";
   let description = [{

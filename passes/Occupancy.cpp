@@ -10,6 +10,7 @@
 
 #include "passes/Occupancy.h"
 #include "codegen/layout/BranchlessMath.h"
+#include "codegen/layout/DrawnNumbers.h"
 #include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
 #include "llvm/Support/MathExtras.h"
@@ -85,11 +86,18 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
                                        : 2);
   }
   // Extents and positions have 64 bits; conversions of them need registers.
+  // Drawn numbers are words of a block of the generator.
+  auto levels = Levels::infer(sweep, number);
   for (Operation &op : body)
     if (isa<foreach::ExtentOp>(op))
       loaded += 4;
-    else if (isa<foreach::IndexOp>(op))
+    else if (failed(levels))
+      continue;
+    else if (isa<foreach::IndexOp>(op) && !isPositionOfDrawn(&op, *levels))
       loaded += 4 + 2 * segment.vector;
+    else if (auto random = dyn_cast<foreach::RandomOp>(op);
+             random && isDrawn(random, *levels))
+      loaded += segment.vector * storageBytes(random.getType()) / 4;
   int64_t words = llvm::divideCeil(halfWords, 2);
   // With several segments, the descriptor of the tile stays in registers.
   int64_t ofDoubles = !doubles                      ? 0

@@ -35,6 +35,8 @@ OWN = {
     "arith.fptosi": "float -> integer",
     "arith.fptoui": "float -> integer",
     "arith.bitcast": "any -> any of the same width",
+    "foreach.random": "i64, i64, i64, i64 -> i16 or i32",
+    "foreach.round": "f32, i16 -> f32",
 }
 
 LEAVES = {

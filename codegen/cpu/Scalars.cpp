@@ -70,6 +70,8 @@ private:
   LValue special(arith::ShLIOp) const;
   LValue special(arith::ShRSIOp) const;
   LValue special(arith::ShRUIOp) const;
+  LValue special(foreach::RandomOp) const;
+  LValue special(foreach::RoundOp op) const;
   LValue divide(bool isSigned, bool wantsQuotient) const;
   LValue isWithin(LValue count) const;
 
@@ -373,6 +375,77 @@ LValue Emitter::special(arith::ShRSIOp) const {
   LValue most = llvm::ConstantInt::get(x->getType(),
                                        x->getType()->getIntegerBitWidth() - 1);
   return b.CreateAShr(x, b.CreateSelect(isWithin(count), count, most));
+}
+
+/// Philox4x32-10; see foreach.random.
+LValue Emitter::special(foreach::RandomOp) const {
+  auto *type = cast<llvm::IntegerType>(resultType());
+  unsigned width = type->getBitWidth(), perBlock = 128 / width;
+  llvm::Type *i32 = b.getInt32Ty();
+  auto lower = [&](LValue value) { return b.CreateTrunc(value, i32); };
+  auto upper = [&](LValue value) { return lower(b.CreateLShr(value, 32)); };
+  LValue seed = at(0), stream = at(1), position = at(3);
+  LValue block = b.CreateAdd(
+      at(2), b.CreateLShr(position, llvm::Log2_32(perBlock)), "block");
+  LValue key[] = {lower(seed), upper(seed)};
+  LValue word[] = {lower(block), upper(block), lower(stream), upper(stream)};
+  for (int round = 0; round < 10; ++round) {
+    auto product = [&](LValue value, uint32_t factor) {
+      return b.CreateMul(b.CreateZExt(value, b.getInt64Ty()),
+                         b.getInt64(factor));
+    };
+    LValue first = product(word[0], 0xd2511f53),
+           second = product(word[2], 0xcd9e8d57);
+    LValue mixed[] = {
+        b.CreateXor(b.CreateXor(upper(second), word[1]), key[0]), lower(second),
+        b.CreateXor(b.CreateXor(upper(first), word[3]), key[1]), lower(first)};
+    std::copy(mixed, mixed + 4, word);
+    key[0] = b.CreateAdd(key[0], b.getInt32(0x9e3779b9));
+    key[1] = b.CreateAdd(key[1], b.getInt32(0xbb67ae85));
+  }
+  LValue number = b.CreateAnd(position, perBlock - 1);
+  LValue index = width == 32 ? number : b.CreateLShr(number, 1);
+  auto isSet = [&](LValue value, unsigned bit) {
+    return b.CreateTrunc(b.CreateLShr(value, bit), b.getInt1Ty());
+  };
+  LValue isOdd = isSet(index, 0);
+  LValue wanted =
+      b.CreateSelect(isSet(index, 1), b.CreateSelect(isOdd, word[3], word[2]),
+                     b.CreateSelect(isOdd, word[1], word[0]));
+  if (width == 16)
+    wanted = b.CreateSelect(isSet(number, 0), b.CreateLShr(wanted, 16), wanted);
+  return b.CreateTrunc(wanted, type, "random");
+}
+
+/// See foreach.round; codegen/device/random.cuh has the same operations.
+LValue Emitter::special(foreach::RoundOp op) const {
+  llvm::Type *i32 = b.getInt32Ty(), *f32 = b.getFloatTy();
+  LValue x = at(0), by = b.CreateZExt(at(1), i32);
+  auto bitsOf = [&](LValue value) { return b.CreateBitCast(value, i32); };
+  auto floatOf = [&](LValue value) { return b.CreateBitCast(value, f32); };
+  LValue isNaN = b.CreateFCmpUNO(x, x);
+  if (op.getTo().isBF16())
+    return b.CreateSelect(isNaN, x,
+                          floatOf(b.CreateAnd(b.CreateAdd(bitsOf(x), by),
+                                              b.getInt32(0xffff0000))));
+  LValue size = b.CreateUnaryIntrinsic(Intrinsic::fabs, x);
+  LValue normal = b.CreateAnd(b.CreateAdd(bitsOf(size), b.CreateLShr(by, 3)),
+                              b.getInt32(0xffffe000));
+  LValue infinity = b.getInt32(0x7f800000);
+  normal = floatOf(b.CreateSelect(
+      b.CreateICmpUGE(normal, b.getInt32(0x47800000)), infinity, normal));
+  // Below 2^-14, in units of 2^-24, with 16 more bits.
+  LValue isSmall = b.CreateFCmpOLT(size, llvm::ConstantFP::get(f32, 0x1p-14));
+  LValue within =
+      b.CreateSelect(isSmall, size, llvm::ConstantFP::get(f32, 0.0));
+  LValue parts = b.CreateFPToUI(
+      b.CreateFMul(within, llvm::ConstantFP::get(f32, 0x1p40)), i32);
+  LValue units = b.CreateLShr(b.CreateAdd(parts, by), 16);
+  LValue small = b.CreateFMul(b.CreateUIToFP(units, f32),
+                              llvm::ConstantFP::get(f32, 0x1p-24));
+  LValue rounded = b.CreateSelect(isSmall, small, normal);
+  return b.CreateSelect(
+      isNaN, x, b.CreateBinaryIntrinsic(Intrinsic::copysign, rounded, x));
 }
 
 //===----------------------------------------------------------------------===//

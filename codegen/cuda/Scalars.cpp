@@ -159,6 +159,9 @@ private:
   Expression special(arith::FPToSIOp op) const;
   Expression special(arith::FPToUIOp op) const;
   Expression special(arith::BitcastOp op) const;
+  Expression special(foreach::RoundOp op) const {
+    return call("heddle::round_at_random<" + computedType(op.getTo()) + ">");
+  }
 
   Operation *op;
   llvm::function_ref<Expression(Value)> operand;

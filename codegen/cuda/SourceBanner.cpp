@@ -59,8 +59,9 @@ void ProgramEmitter::emitBanner() {
 
 void ProgramEmitter::emitIncludes() {
   bool reduces = false, loops = false, shares = false, iterations = false;
-  bool branchless = false, held = false, parts = false;
+  bool branchless = false, held = false, parts = false, randoms = false;
   program.walk([&](Operation *op) {
+    randoms |= isa<foreach::RandomOp, foreach::RoundOp>(op);
     reduces |= isa<fused::ReduceOp, fused::PrecomputeOp>(op);
     loops |= isa<fused::LoopOp>(op);
   });
@@ -97,6 +98,8 @@ void ProgramEmitter::emitIncludes() {
   if (iterations)
     os << "#include \"iterations.cuh\"\n";
   os << "#include \"math.cuh\"\n";
+  if (randoms)
+    os << "#include \"random.cuh\"\n";
   if (reduces)
     os << "#include \"reduce.cuh\"\n";
   if (parts)

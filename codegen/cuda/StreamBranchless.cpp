@@ -68,6 +68,11 @@ LogicalResult StreamEmitter::emitElementFunction() {
     if (isElementArgument(argument))
       parameters.push_back({computedType(heldType(slots.operands[slot])).str(),
                             scope.declare(argument, "x")});
+  for (foreach::RandomOp op : drawnNumbers()) {
+    std::string name = scope.declare(op, "random");
+    numbers.emplace_back(op, name);
+    parameters.push_back({computedType(op.getType()).str(), name});
+  }
   assignOutputs("", /*declare=*/false);
   auto yield = sweep.getSegmentYield(segment);
   for (auto [value, name] : llvm::zip(yield.getValues(), outputs)) {
@@ -110,7 +115,7 @@ void StreamEmitter::declareScalarParameters(
       for (auto [value, name] : llvm::zip(op.getOperands(), outputs))
         if (!name.empty())
           add(value);
-    } else if (isElement(&op)) {
+    } else if (isElement(&op) && !scope.contains(op.getResult(0))) {
       llvm::for_each(op.getOperands(), add);
     }
   }
@@ -129,6 +134,7 @@ void StreamEmitter::declareScalarParameters(
 void StreamEmitter::emitBranchlessRound() {
   assignOutputs("[k]");
   homes.clear();
+  drawNumbers();
   std::string object = scope.freshOwn("math");
   os << "heddle::element_math " << object << " = {true" << inRange << "};\n"
      << "#pragma unroll\n"
@@ -211,6 +217,8 @@ void StreamEmitter::emitCall(const std::string &object, StringRef at) {
   for (auto [k, array] : llvm::enumerate(outputs))
     if (!array.empty() && !llvm::is_contained(arrays, array))
       pass(slots.results[k], array, false, k);
+  for (auto &[op, name] : numbers)
+    replaced.push_back({name, inMemory ? numberAt(op, at) : scope[op] + "[k]"});
   for (auto &[value, name] : scalars)
     replaced.push_back({name, text(value)});
   SmallVector<std::pair<StringRef, StringRef>> pairs(replaced.begin(),

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/StreamEmitter.h"
+#include "codegen/layout/DrawnNumbers.h"
 #include "dialect/Bindings.h"
 #include "dialect/ReduceKinds.h"
 
@@ -116,6 +117,11 @@ void StreamEmitter::assignOutputs(StringRef index, bool declare) {
   for (auto [argument, input] : llvm::zip(body.getArguments(), slots.inputs))
     if (input >= 0 && !argument.use_empty())
       loadedFrom[input].push_back(argument);
+  // Drawn numbers are there before.
+  auto isComputed = [&](Operation *op) {
+    auto random = dyn_cast<foreach::RandomOp>(op);
+    return isElement(op) && !(random && isDrawn(random, levels));
+  };
   auto yield = sweep.getSegmentYield(segment);
   for (auto [k, slot] : llvm::enumerate(slots.results)) {
     if (slot < 0 || isMemberIndex(slots.operands[slot].index))
@@ -131,7 +137,7 @@ void StreamEmitter::assignOutputs(StringRef index, bool declare) {
       // The updated elements replace the loaded elements, directly where they
       // are computed unless the loaded elements are used later.
       outputs[k] = scope[loaded.front()];
-      isAssigned[k] = !packed && isElement(op) && !homes.contains(value) &&
+      isAssigned[k] = !packed && isComputed(op) && !homes.contains(value) &&
                       lastReadOf(loaded.front()) <= positionOf(op);
       if (isAssigned[k])
         homes[value] = outputs[k] + index.str();
@@ -140,7 +146,7 @@ void StreamEmitter::assignOutputs(StringRef index, bool declare) {
     StringRef name = buffers[slots.operands[slot].buffer].name;
     outputs[k] =
         scope.fresh(loaded.empty() ? name.str() : (name + "_next").str());
-    isAssigned[k] = !packed && op && isElement(op) && !homes.contains(value);
+    isAssigned[k] = !packed && op && isComputed(op) && !homes.contains(value);
     if (isAssigned[k])
       homes[value] = outputs[k] + index.str();
     if (packed)
@@ -183,8 +189,12 @@ LogicalResult StreamEmitter::emitElement(StringRef index) {
     }
     scope.bind(argument, element);
   }
-  return declareOps(
-      [&](Operation *op) { return isElement(op) && !isInQuotient(op); });
+  for (foreach::RandomOp op : drawnNumbers())
+    if (!index.empty())
+      scope.bind(op, scope[op] + "[k]");
+  return declareOps([&](Operation *op) {
+    return isElement(op) && !isInQuotient(op) && !isPositionOfDrawn(op, levels);
+  });
 }
 
 /// Prints the computation on the elements that a thread holds: those of one
@@ -194,9 +204,12 @@ LogicalResult StreamEmitter::emitElements(bool allRounds) {
   assignOutputs("[k]");
   if (allRounds) {
     os << "#pragma unroll\n"
-       << "for (int round = 0; round < " << repeats() << "; ++round)\n";
+       << "for (int round = 0; round < " << repeats() << "; ++round)"
+       << (drawnNumbers().empty() ? "\n" : " {\n");
     os.indent();
   }
+  Scope::Nested ofRound(scope);
+  drawNumbers();
   os << "#pragma unroll\n"
      << "for (int k = 0; k < " << slots.vector << "; ++k) {\n";
   os.indent();
@@ -217,7 +230,7 @@ LogicalResult StreamEmitter::emitElements(bool allRounds) {
   }
   os.unindent() << "}\n";
   if (allRounds)
-    os.unindent();
+    os.unindent() << (drawnNumbers().empty() ? "" : "}\n");
   return success();
 }
 

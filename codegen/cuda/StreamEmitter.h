@@ -58,6 +58,11 @@ private:
   /// assigned to them directly: arrays, with the element at `index`, or without
   /// `index` the variables of one element. Prints declarations if `declare`.
   void assignOutputs(llvm::StringRef index, bool declare = true);
+  /// The random numbers that a thread draws for its elements
+  /// (StreamRandom.cpp).
+  llvm::SmallVector<foreach::RandomOp> drawnNumbers() const;
+  void drawNumbers();
+  std::string numberAt(foreach::RandomOp op, llvm::StringRef at);
   bool isElementArgument(mlir::BlockArgument argument) const {
     return levels.of(argument).level == fused::Level::element &&
            !argument.use_empty();
@@ -94,6 +99,8 @@ private:
   std::string math;
   /// The scalars that the function takes, with the names of its parameters.
   llvm::SmallVector<std::pair<mlir::Value, std::string>> scalars;
+  /// The random numbers that the function takes, in the same way.
+  llvm::SmallVector<std::pair<foreach::RandomOp, std::string>> numbers;
   /// The divisors of roots, and the condition that they are in range.
   llvm::DenseMap<mlir::Value, std::string> divisors;
   std::string inRange;

@@ -33,6 +33,13 @@ __device__ __forceinline__ bf16 to_bf16(float x) {
   return y;
 }
 
+// The whole product. The compiler adds zeros to the upper half of a product with a constant.
+__device__ __forceinline__ unsigned long long multiply_wide(unsigned a, unsigned b) {
+  unsigned long long product;
+  asm("mul.wide.u32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));
+  return product;
+}
+
 // Two elements of 16 bits in a word, the first in its lower half.
 template <class T> __device__ __forceinline__ float first_of(unsigned word);
 template <class T> __device__ __forceinline__ float second_of(unsigned word);

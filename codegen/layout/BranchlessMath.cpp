@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/layout/BranchlessMath.h"
+#include "codegen/layout/DrawnNumbers.h"
 #include "dialect/Bindings.h"
 #include "dialect/FusedLevels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,7 +35,7 @@ bool usesBranchlessMath(fused::SweepOp sweep, unsigned segment) {
   int64_t divisions = 0;
   for (Operation &op : sweep.getSegmentBlock(segment).without_terminator()) {
     // The function of an element does not take its position.
-    if (isa<foreach::IndexOp>(op))
+    if (isa<foreach::IndexOp>(op) && !isPositionOfDrawn(&op, *levels))
       return false;
     // An element is reduced once.
     if (auto reduce = dyn_cast<fused::ReduceOp>(op);

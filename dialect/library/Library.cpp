@@ -156,8 +156,6 @@ FailureOr<Request> Reader::readRequest(StringRef part) {
   for (StringRef setting : list)
     if (failed(readOption(setting, name, request.options)))
       return failure();
-  if (std::string error = request.check(); !error.empty())
-    return emitError(at(part)) << error;
   return request;
 }
 
@@ -192,6 +190,8 @@ FailureOr<OwningOpRef<ModuleOp>> Reader::read(StringRef dtype) {
       return emitError(at(part))
              << "option 'dtype' expects " << option->getExpected()
              << ", found '" << shared << "'";
+    if (std::string error = request.check(); !error.empty())
+      return emitError(at(part)) << error;
     auto module = build(request, part);
     if (failed(module))
       return failure();

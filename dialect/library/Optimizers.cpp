@@ -17,6 +17,14 @@ void OptimizerOptions::describe(OptionList &list) {
   list.add("state", state,
            "element type of the optimizer's state; 'param' is the type of the "
            "parameters");
+  list.add("rounding", rounding,
+           "rounding of parameters and state to f16 and bf16; 'stochastic' "
+           "rounds up or down at random, by the argument 'seed', the step and "
+           "the position, so that the mean error is 0");
+  list.add("master", master,
+           "exact f32 numbers behind parameters of f16 and bf16: 'f32' keeps "
+           "them in the list 'master_param'; 'split' keeps the lower halves of "
+           "those whose upper halves are bf16 parameters, in 'param_low'");
   list.add("groups", groups,
            "for parameter groups: every hyperparameter has one value for each "
            "member");
@@ -30,10 +38,54 @@ void MomentumOptions::describe(OptionList &list) {
   OptimizerOptions::describe(list);
 }
 
+static bool isShort(StringRef dtype) {
+  return dtype == "f16" || dtype == "bf16";
+}
+
+std::string OptimizerOptions::checkTypes() const {
+  std::vector<StringRef> types = dtype.parts();
+  std::string found = ", found dtype=" + dtype.value;
+  auto hasType = [&](StringRef type) {
+    return llvm::is_contained(types, type);
+  };
+  if (master.value == "split" && (!hasType("bf16") || hasType("f16")))
+    return "option 'master=split' keeps f32 numbers as bf16 parameters and the "
+           "rest: expected dtype bf16, alone or with f32 and f64" +
+           found;
+  if (master.value == "f32" && !llvm::any_of(types, isShort))
+    return "option 'master=f32' keeps f32 numbers behind parameters of 16 "
+           "bits: expected dtype bf16 or f16, alone or with others" +
+           found;
+  bool hasShort = llvm::any_of(types, [&](StringRef type) {
+    return isShort(state.value == "param" ? type : StringRef(state.value)) ||
+           (isShort(type) && master.value == "none");
+  });
+  if (rounding.value == "stochastic" && !hasShort)
+    return "option 'rounding=stochastic' needs parameters or state that is "
+           "rounded to 16 bits: expected dtype (without 'master') or state "
+           "bf16 or f16" +
+           found + ",state=" + state.value + ",master=" + master.value;
+  return {};
+}
+
 Type OptimizerOptions::stateOf(const Family &family) const {
   return state.value == "param"
              ? family.storage
              : typeNamed(state.value, family.storage.getContext());
+}
+
+static bool isShort(Type type) { return type.isF16() || type.isBF16(); }
+
+bool OptimizerOptions::hasMaster(const Family &family) const {
+  return master.value == "f32" && isShort(family.storage);
+}
+
+bool OptimizerOptions::splits(const Family &family) const {
+  return master.value == "split" && family.storage.isBF16();
+}
+
+bool OptimizerOptions::isRoundedAtRandom(Type stored) const {
+  return rounding.value == "stochastic" && isShort(stored);
 }
 
 } // namespace heddle::library

@@ -19,13 +19,22 @@ namespace heddle::library {
 /// The options that every optimizer has.
 struct OptimizerOptions : ListOptions {
   Choice state{"param", {"param", "f64", "f32", "f16", "bf16"}};
+  Choice rounding{"nearest", {"nearest", "stochastic"}};
+  Choice master{"none", {"none", "f32", "split"}};
   bool groups = false;
   bool maximize = false;
 
   void describe(OptionList &list);
   std::string check() const { return {}; }
+  /// The error if the options of element types contradict each other.
+  std::string checkTypes() const;
   /// The element type of the optimizer's state for a family.
   mlir::Type stateOf(const Family &family) const;
+  /// Whether a list has parameters of a family in f32, or their lower halves.
+  bool hasMaster(const Family &family) const;
+  bool splits(const Family &family) const;
+  /// Whether elements of this type are rounded at random.
+  bool isRoundedAtRandom(mlir::Type stored) const;
 };
 
 /// The options of optimizers with momentum.

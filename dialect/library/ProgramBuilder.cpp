@@ -37,9 +37,13 @@ Value ProgramBuilder::argument(StringRef name, Type type) {
 Value ProgramBuilder::list(StringRef name, int64_t rank, Type elementType,
                            std::optional<double> initial) {
   Value list = argument(name, ListType::get(rank, elementType));
-  if (initial)
+  if (initial && isa<FloatType>(elementType))
     attributes.back().set(foreach::kInitialAttr,
                           builder.getFloatAttr(elementType, *initial));
+  else if (initial)
+    attributes.back().set(
+        foreach::kInitialAttr,
+        builder.getIntegerAttr(elementType, static_cast<int64_t>(*initial)));
   return list;
 }
 
@@ -49,10 +53,11 @@ Value ProgramBuilder::scalar(StringRef name, double value) {
   return scalar;
 }
 
-Value ProgramBuilder::count(StringRef name, int32_t value) {
-  Value count = argument(name, foreach::scalarOf(builder.getI32Type()));
+Value ProgramBuilder::count(StringRef name, int64_t value, unsigned width) {
+  Type type = builder.getIntegerType(width);
+  Value count = argument(name, foreach::scalarOf(type));
   attributes.back().set(foreach::kDefaultAttr,
-                        builder.getI32IntegerAttr(value));
+                        builder.getIntegerAttr(type, value));
   return count;
 }
 

@@ -33,8 +33,8 @@ public:
                    std::optional<double> initial = {});
   /// A device scalar of f64 with its default.
   mlir::Value scalar(llvm::StringRef name, double value);
-  /// A device scalar of i32 with its default.
-  mlir::Value count(llvm::StringRef name, int32_t value);
+  /// A device scalar of an integer type with its default.
+  mlir::Value count(llvm::StringRef name, int64_t value, unsigned width = 32);
 
   /// In a loop: the carried vector `into` with a new entry for this iteration.
   mlir::Value record(mlir::Value value, mlir::Value into, llvm::StringRef name);

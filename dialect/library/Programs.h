@@ -40,7 +40,12 @@ Entry entryOf(llvm::StringRef name, llvm::StringRef summary, Options defaults,
             auto options = std::make_shared<Options>(defaults);
             Request request;
             options->describe(request.options);
-            request.check = [=] { return options->check(); };
+            request.check = [=]() -> std::string {
+              if constexpr (std::is_base_of_v<OptimizerOptions, Options>)
+                if (std::string error = options->checkTypes(); !error.empty())
+                  return error;
+              return options->check();
+            };
             request.build = [=](ProgramBuilder &program) {
               build(program, *options);
             };

@@ -69,7 +69,8 @@ void RuleBody::read(ArrayRef<std::pair<Node *, Value>> operands) {
            std::pair(rankOf(b.second), b.first->order);
   });
   for (auto [node, operand] : sorted) {
-    Type bound = node->isFlag ? IntegerType::get(type.getContext(), 1) : type;
+    Type stored = foreach::storageType(operand.getType());
+    Type bound = isa<IntegerType>(stored) ? stored : type;
     if (node->kind == Node::Kind::step) {
       counter = read(operand, "step", f32);
       bound = type;

@@ -40,6 +40,13 @@ public:
   void compute(llvm::ArrayRef<Node *> nodes);
   /// The value of a node that is read or computed, or of a constant.
   Scalar value(Node *node);
+  /// What the random numbers of a body depend on; empty before the first one.
+  struct Draws {
+    Scalar seed, block, steps, position;
+  };
+  Draws &getDraws() { return draws; }
+  /// Gives a node another value.
+  void replace(Node *node, Scalar value) { values[node] = value; }
   Scalar constant(double number, mlir::Type type, llvm::StringRef word);
   /// Gives a value of this body a name; a number makes it unique.
   Scalar name(Scalar value, llvm::StringRef name) {
@@ -56,6 +63,7 @@ private:
   llvm::DenseMap<Node *, Scalar> values;
   std::vector<std::tuple<double, mlir::Type, Scalar>> constants;
   Scalar counter; // in f32
+  Draws draws;
   llvm::DenseMap<int32_t, Scalar> whole;
 };
 

@@ -31,6 +31,17 @@ struct FamilyLists {
   llvm::SmallVector<mlir::Value> replaced, outputs;
   /// The step counter before and after this step.
   mlir::Value step, step1;
+  /// The parameters in f32, or their lower halves; null without.
+  mlir::Value master, low;
+  /// The list that the formula reads as the parameter.
+  mlir::Value wholeParam() const { return master ? master : param; }
+  /// The new value of the list beside the one that has the parameter: of `low`,
+  /// or, beside `master`, of `param`.
+  mlir::Value beside1;
+  /// Whether steps are counted, and elements are rounded at random; the first
+  /// block of the random numbers of each tensor.
+  bool counts = false, draws = false;
+  mlir::Value block;
 };
 
 class RuleProgram {
@@ -56,6 +67,14 @@ private:
   void readElements(RuleBody &body, const Needs &needs, FamilyLists &lists);
   mlir::Value valueOf(Node *node, FamilyLists *lists);
   mlir::Type storedType(Node *node, FamilyLists *lists) const;
+
+  // RuleStorage.cpp
+  void findDraws();
+  mlir::Value declareMaster(FamilyLists &lists);
+  void joinHalves(RuleBody &body, const Needs &needs, FamilyLists *lists);
+  void write(RuleBody &body, unsigned output, FamilyLists &lists);
+  void returnOutput(unsigned output, FamilyLists &lists);
+  Scalar randomBits(RuleBody &body, FamilyLists &lists, unsigned draw);
   /// A name of the function, unique and with the suffix of the family.
   std::string named(const llvm::Twine &name, FamilyLists *lists) {
     return names.unique((name + (lists ? lists->family.suffix : "")).str());
@@ -65,7 +84,9 @@ private:
   const OptimizerOptions &options;
   Rule &rule;
   UniqueNames names{/*first=*/1};
-  Node *step;
+  Node *step, *param, *paramLow;
+  /// The seed of random numbers; null without.
+  mlir::Value seed;
   /// The lists that the formula uses; an output for each.
   llvm::SmallVector<const Rule::Stored *> stored;
   std::unique_ptr<Places> places;

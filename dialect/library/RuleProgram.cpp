@@ -16,7 +16,10 @@ namespace heddle::library {
 
 RuleProgram::RuleProgram(ProgramBuilder &program, Rule &rule)
     : program(program), options(rule.getOptions()), rule(rule),
-      step(rule.step().in(rule.getTrace())) {
+      step(rule.step().in(rule.getTrace())),
+      param(rule.getTrace().leaf(Node::Kind::list, "param", Level::element)),
+      paramLow(
+          rule.getTrace().leaf(Node::Kind::list, "param_low", Level::element)) {
   rule.connectSteps();
   // A state that no other output needs, and that keeps its value, is unused.
   SmallVector<Node *> changed, outputs;
@@ -44,12 +47,14 @@ RuleProgram::RuleProgram(ProgramBuilder &program, Rule &rule)
        familiesOf(options, program.getBuilder().getContext())) {
     SmallVector<bool> exact;
     for (Node *leaf : leaves)
-      exact.push_back(leaf->name == "param"
-                          ? family.storage == family.compute
+      exact.push_back(leaf == param
+                          ? family.storage == family.compute ||
+                                options.hasMaster(family)
                           : options.stateOf(family) == family.compute);
     families.push_back(std::make_unique<FamilyLists>(
         family, ElementStages(*places, leaves, exact)));
   }
+  findDraws();
 }
 
 void RuleProgram::declareLists(FamilyLists &lists) {
@@ -62,20 +67,25 @@ void RuleProgram::declareLists(FamilyLists &lists) {
   for (const Rule::Stored *list : stored) {
     std::string name = named(list->name, &lists);
     Value made;
-    if (list->name == "param")
-      made = lists.param = program.list(name, 1, family.storage);
-    else if (list->leaf->level == Level::member)
+    if (list->name == "param") {
+      lists.param = program.list(name, 1, family.storage);
+      made = declareMaster(lists);
+    } else if (list->leaf->level == Level::member) {
       made = program.list(name, 0, program.f32(), list->initial);
-    else
+    } else {
       made = program.list(name, 1, options.stateOf(family), list->initial);
+    }
     lists.replaced.push_back(made);
     values[{&lists, list->leaf}] = made;
-    if (list->name == "param")
+    if (list->leaf == param)
       declareGrad();
   }
   lists.outputs.resize(stored.size());
-  if (places->reaches(step))
+  if (lists.counts)
     lists.step = program.list(named("step", &lists), 0, program.f32(), 0.0);
+  Type i64 = IntegerType::get(family.storage.getContext(), 64);
+  if (lists.draws)
+    lists.block = program.list(named("first_block", &lists), 0, i64, 0.0);
 }
 
 void RuleProgram::declareHypers(FamilyLists *lists) {
@@ -96,11 +106,15 @@ void RuleProgram::build() {
   else
     for (auto &lists : families)
       declareHypers(lists.get());
+  if (llvm::any_of(families, [](auto &lists) { return lists->draws; })) {
+    names.take("seed");
+    seed = program.count("seed", 0, /*width=*/64);
+  }
   for (unsigned stage = 0; stage <= places->getLastStage(); ++stage)
     buildStage(stage);
   for (auto &lists : families) {
-    for (auto [output, replaced] : llvm::zip(lists->outputs, lists->replaced))
-      program.result(output, replaced);
+    for (unsigned k = 0; k < stored.size(); ++k)
+      returnOutput(k, *lists);
     if (lists->step)
       program.result(lists->step1, lists->step);
   }

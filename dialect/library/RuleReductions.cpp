@@ -43,7 +43,7 @@ Scalar RuleProgram::reduced(RuleBody &body, Node *node, FamilyLists &lists) {
   Type f64 = program.f64();
   bool ofElements = places->levelOf(operand) == Level::element;
   if (of == Reduction::Of::one) {
-    Value counted = ofElements ? lists.param : valueOf(operand, &lists);
+    Value counted = ofElements ? lists.wholeParam() : valueOf(operand, &lists);
     Type type = foreach::storageType(counted.getType());
     body.read(counted, "counted", type.isInteger(1) ? type : f64);
     return body.constant(1.0, f64, "one");
@@ -55,7 +55,9 @@ Scalar RuleProgram::reduced(RuleBody &body, Node *node, FamilyLists &lists) {
   } else {
     Needs needs({operand},
                 lists.stages.inside(operand->stage, /*reduces=*/true));
-    if (llvm::is_contained(needs.read, operand) && !operand->isFlag) {
+    bool isSplit = operand == param && lists.low;
+    if (llvm::is_contained(needs.read, operand) && !operand->isFlag &&
+        !isSplit) {
       value = body.read(valueOf(operand, &lists), wordOf(operand), f64);
     } else {
       readElements(body, needs, lists);

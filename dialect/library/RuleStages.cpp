@@ -42,7 +42,10 @@ void RuleProgram::read(RuleBody &body, const Needs &needs, FamilyLists *lists) {
   SmallVector<std::pair<Node *, Value>> operands;
   for (Node *node : needs.read)
     operands.emplace_back(node, valueOf(node, lists));
+  if (lists && lists->low && llvm::is_contained(needs.read, param))
+    operands.emplace_back(paramLow, lists->low);
   body.read(operands);
+  joinHalves(body, needs, lists);
 }
 
 /// Reads the operands of a body over elements. One of them is a list, because
@@ -52,7 +55,7 @@ void RuleProgram::readElements(RuleBody &body, const Needs &needs,
   read(body, needs, &lists);
   if (llvm::none_of(needs.read,
                     [](Node *node) { return node->level == Level::element; }))
-    body.read(lists.param, "param", lists.family.compute);
+    body.read(lists.wholeParam(), "param", lists.family.compute);
 }
 
 /// The type of a value that a map over scalars stores.
@@ -71,8 +74,7 @@ Type RuleProgram::storedType(Node *node, FamilyLists *lists) const {
 void RuleProgram::buildScalars(Level level, unsigned stage,
                                FamilyLists *lists) {
   std::vector<Node *> results = places->resultsOf(level, stage);
-  bool increments =
-      level == Level::member && stage == 0 && places->reaches(step);
+  bool increments = level == Level::member && stage == 0 && lists->counts;
   if (results.empty() && !increments)
     return;
   Needs needs(results, [&](const Node *node) {
@@ -118,13 +120,20 @@ void RuleProgram::buildElements(unsigned stage, FamilyLists &lists) {
   readElements(body, needs, lists);
   body.compute(needs.computed);
   for (unsigned k : positions)
-    body.getBody().write(body.value(stored[k]->output),
-                         lists.replaced[k].getType(),
-                         named(stored[k]->name + "1", &lists));
-  for (auto [k, value] : llvm::zip(positions, body.getBody().map())) {
-    lists.outputs[k] = value;
+    write(body, k, lists);
+  SmallVector<Value> made = body.getBody().map();
+  ArrayRef<Value> left = made;
+  auto next = [&] {
+    Value value = left.front();
+    left = left.drop_front();
+    return value;
+  };
+  for (unsigned k : positions) {
+    lists.outputs[k] = next();
     if (lists.stages.isEarly(k))
-      values[{&lists, stored[k]->output}] = value;
+      values[{&lists, stored[k]->output}] = lists.outputs[k];
+    if (stored[k]->leaf == param && (lists.low || lists.master))
+      lists.beside1 = next();
   }
 }
 

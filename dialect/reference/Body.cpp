@@ -193,6 +193,24 @@ struct Operations {
     std::copy_n(body.integers(x.a), count, body.integers(x.result));
   }
 
+  static void randoms(const Instruction &x, Body &body, int64_t count) {
+    const int64_t *seed = body.integers(x.a), *stream = body.integers(x.b),
+                  *block = body.integers(x.c), *position = body.integers(x.d);
+    int64_t *result = body.integers(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] =
+          wrap(randomAt(seed[k], stream[k], block[k], position[k], x.to), x.to);
+  }
+
+  template <bool ToBrain>
+  static void roundAtRandom(const Instruction &x, Body &body, int64_t count) {
+    const double *a = body.floats(x.a);
+    const int64_t *bits = body.integers(x.b);
+    double *result = body.floats(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = roundedAtRandom(a[k], bits[k], ToBrain);
+  }
+
   static void floatConstant(const Instruction &x, Body &body, int64_t count) {
     std::fill_n(body.floats(x.result), count, x.number);
   }
@@ -255,6 +273,11 @@ struct Operations {
     bool toFloat = isa<FloatType>(op.getType());
     return fromFloat ? toFloat ? copyFloats : toBits
                      : (toFloat ? fromBits : copyIntegers);
+  }
+
+  static Body::Run special(foreach::RandomOp) { return randoms; }
+  static Body::Run special(foreach::RoundOp op) {
+    return op.getTo().isBF16() ? roundAtRandom<true> : roundAtRandom<false>;
   }
 
   static Body::Run of(Operation *op);
@@ -371,7 +394,8 @@ void Body::compile(Operation &op) {
     instruction.run = Operations::of(&op);
     instruction.range = rangeOf(&op);
     instruction.accuracy = accuracyOf(op);
-    unsigned *indices[] = {&instruction.a, &instruction.b, &instruction.c};
+    unsigned *indices[] = {&instruction.a, &instruction.b, &instruction.c,
+                           &instruction.d};
     for (auto [index, operand] : llvm::zip(indices, op.getOperands()))
       *index = slots.lookup(operand).index;
     for (mlir::Value operand : op.getOperands())

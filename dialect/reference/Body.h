@@ -73,7 +73,7 @@ private:
     Run run = nullptr;
     /// Computes ranges, after `run`.
     Run range = nullptr;
-    unsigned result = 0, a = 0, b = 0, c = 0;
+    unsigned result = 0, a = 0, b = 0, c = 0, d = 0;
     unsigned operands = 0;
     unsigned readsFloat = 0; ///< bit k: operand k is a float
     /// The widths of the integers read and written.

@@ -303,7 +303,7 @@ struct RangeOperations {
   }
 
   static bool isExact(const Instruction &x, Body &body, int64_t k) {
-    const unsigned slots[] = {x.a, x.b, x.c};
+    const unsigned slots[] = {x.a, x.b, x.c, x.d};
     for (unsigned n = 0; n < x.operands; ++n)
       if (x.readsFloat >> n & 1 ? !floatAt(body, slots[n], k).isExact()
                                 : !integerAt(body, slots[n], k).isExact())
@@ -491,10 +491,32 @@ struct RangeOperations {
   }
   static void fromBits(const Instruction &x, Body &body, int64_t count) {
     const double *value = body.floats(x.result);
-    for (int64_t k = 0; k < count; ++k)
+    for (int64_t k = 0; k < count; ++k) {
+      IntegerRange a = integerAt(body, x.a, k);
+      double low = floatOf(a.low, x.from), high = floatOf(a.high, x.from);
+      bool isOrdered = low == low && high == high && a.low < 0 == a.high < 0;
       set(body, x.result, k,
-          integerAt(body, x.a, k).isExact() ? Range::exactly(value[k])
-                                            : Range::anything());
+          a.isExact()  ? Range::exactly(value[k])
+          : !isOrdered ? Range::anything()
+                       : Range{std::min(low, high), std::max(low, high)});
+    }
+  }
+  /// With known bits, rounding is monotone. Otherwise the result is between the
+  /// results for the fewest and the most bits.
+  template <bool ToBrain>
+  static void roundAtRandom(const Instruction &x, Body &body, int64_t count) {
+    const double *value = body.floats(x.result);
+    for (int64_t k = 0; k < count; ++k) {
+      Range a = floatAt(body, x.a, k);
+      IntegerRange bits = integerAt(body, x.b, k);
+      auto at = [&](double end, bool isUp) {
+        bool isMost = isUp != std::signbit(end);
+        return roundedAtRandom(end, bits.isExact() ? bits.low : -isMost,
+                               ToBrain);
+      };
+      set(body, x.result, k,
+          special<1>({a}, value[k], {at(a.low, false), at(a.high, true)}));
+    }
   }
   static void copyFloats(const Instruction &x, Body &body, int64_t count) {
     std::copy_n(body.lows(x.a), count, body.lows(x.result));
@@ -588,6 +610,9 @@ struct RangeOperations {
     bool toFloat = isa<FloatType>(op.getType());
     return fromFloat ? toFloat ? copyFloats : toBits
                      : (toFloat ? fromBits : copyIntegers);
+  }
+  static Body::Run special(foreach::RoundOp op) {
+    return op.getTo().isBF16() ? roundAtRandom<true> : roundAtRandom<false>;
   }
   static Body::Run special(arith::DivSIOp) {
     return integerFirst<[](int64_t a, int64_t b, unsigned) -> int64_t {

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/bit.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -126,6 +127,46 @@ inline int64_t bitsOf(double a, unsigned width) {
 inline double floatOf(int64_t bits, unsigned width) {
   return width == 32 ? llvm::bit_cast<float>(static_cast<int32_t>(bits))
                      : llvm::bit_cast<double>(bits);
+}
+
+/// Number `position` of `width` bits after the beginning of `block`; see
+/// foreach.random.
+inline int64_t randomAt(uint64_t seed, uint64_t stream, uint64_t block,
+                        uint64_t position, unsigned width) {
+  unsigned perBlock = 128 / width;
+  block += position / perBlock;
+  uint32_t key[] = {uint32_t(seed), uint32_t(seed >> 32)};
+  uint32_t word[] = {uint32_t(block), uint32_t(block >> 32), uint32_t(stream),
+                     uint32_t(stream >> 32)};
+  for (int round = 0; round < 10; ++round) {
+    uint64_t first = uint64_t(0xd2511f53) * word[0];
+    uint64_t second = uint64_t(0xcd9e8d57) * word[2];
+    uint32_t mixed[] = {
+        uint32_t(second >> 32) ^ word[1] ^ key[0], uint32_t(second),
+        uint32_t(first >> 32) ^ word[3] ^ key[1], uint32_t(first)};
+    std::copy(mixed, mixed + 4, word);
+    key[0] += 0x9e3779b9;
+    key[1] += 0xbb67ae85;
+  }
+  unsigned bit = position % perBlock * width;
+  return word[bit / 32] >> bit % 32;
+}
+
+/// The neighbour of `a` in bf16 or f16 that the unsigned number `bits` of 16
+/// bits selects; see foreach.round. Monotone in both operands' magnitudes.
+inline double roundedAtRandom(double a, int64_t bits, bool toBrain) {
+  auto x = static_cast<float>(a);
+  auto by = static_cast<uint16_t>(bits);
+  if (std::isnan(x) || std::isinf(x))
+    return x;
+  // Units of the last place, and 2^16 parts of them.
+  int exponent = x == 0 ? -126 : std::max(std::ilogb(x), toBrain ? -126 : -14);
+  int unit = exponent - (toBrain ? 7 : 10);
+  double parts = std::floor(std::ldexp(std::fabs(x), 16 - unit));
+  double rounded = std::ldexp(std::floor((parts + by) / 65536), unit);
+  if (rounded >= (toBrain ? 0x1p128 : 0x1p16))
+    rounded = std::numeric_limits<double>::infinity();
+  return std::copysign(rounded, x);
 }
 
 inline bool compare(mlir::arith::CmpIPredicate predicate, int64_t a, int64_t b,

@@ -50,6 +50,8 @@ inline bf16 to_bf16(float x) {
   return {static_cast<unsigned short>(rounded(bits, 16))};
 }
 
+inline unsigned long long multiply_wide(unsigned a, unsigned b) { return static_cast<unsigned long long>(a) * b; }
+
 template <class T> float first_of(unsigned word) { return to_f32(T{static_cast<unsigned short>(word)}); }
 template <class T> float second_of(unsigned word) { return to_f32(T{static_cast<unsigned short>(word >> 16)}); }
 template <class T> unsigned to_word(float first, float second);

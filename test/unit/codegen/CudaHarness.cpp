@@ -64,6 +64,9 @@ public:
       else if (auto number = function.getArgAttrOfType<mlir::FloatAttr>(
                    k, foreach::kDefaultAttr))
         setScalar(argument, number.getValueAsDouble());
+      else if (auto number = function.getArgAttrOfType<mlir::IntegerAttr>(
+                   k, foreach::kDefaultAttr))
+        setScalar(argument, static_cast<double>(number.getInt()));
       else
         ADD_FAILURE() << "no input for " << argument;
     }

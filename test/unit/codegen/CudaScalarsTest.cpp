@@ -128,6 +128,11 @@ std::vector<Code> specialFloats(const std::string &type) {
                          "%r = arith.extui %t : i1 to i32",
                      "i32"});
   if (type == "f32") {
+    for (const char *to : {"bf16", "f16"})
+      codes.push_back({"foreach.round", "%w = arith.bitcast %b : f32 to i32\n"
+                                        "%v = arith.trunci %w : i32 to i16\n"
+                                        "%r = foreach.round %a to " +
+                                            std::string(to) + " by %v : f32"});
     codes.push_back({"arith.bitcast", "%w = arith.bitcast %a : f32 to i32\n"
                                       "%n = arith.constant 1 : i32\n"
                                       "%v = arith.xori %w, %n : i32\n"
@@ -165,6 +170,15 @@ std::vector<Code> specialIntegers(unsigned width) {
                          ", %x, %y : $I\n"
                          "%r = arith.extui %t : i1 to i32",
                      "i32"});
+  for (const char *type : {"i16", "i32"})
+    if (width == 64)
+      codes.push_back(
+          {"foreach.random",
+           "%p = foreach.index member : i64\n"
+           "%w = foreach.random seed %x stream %y block %x at %p : " +
+               std::string(type) + "\n%r = arith.sitofp %w : " + type +
+               " to f64",
+           "f64"});
   for (unsigned other : {1, 8, 16, 32, 64}) {
     std::string type = "i" + std::to_string(other);
     // Lists of the harness hold integers of up to 53 bits.

@@ -659,6 +659,76 @@ func.func @guarded(%p: !list {foreach.donate = 0 : i64}, %g: !list, %lr: !num {f
   return %q, %ok : !list, tensor<i1>
 })mlir");
 
+  // Random numbers of a thread's elements, in tiles that are mapped, with and
+  // without branchless divisions, and in one that is reduced in rounds; and
+  // numbers of rows and columns.
+  programs.add("RandomNumbers", R"mlir(
+func.func @random(%x: !half {foreach.donate = 0 : i64}, %first: !eachlong, %stream: !eachlong,
+                  %y: !list {foreach.donate = 1 : i64}, %seed: tensor<i64> {foreach.default = 8198552921648689 : i64})
+    -> (!half, !list, !ints, !eachlong, !eachlong) {
+  %x1 = foreach.map (%x = %x as f32 : !half, %first = %first, %stream = %stream : !eachlong, %seed = %seed : tensor<i64>) -> !half {
+    %k = foreach.index member : i64
+    %bits = foreach.random seed %seed stream %stream block %first at %k : i16
+    %other = foreach.random seed %first stream %seed block %stream at %k : i16
+    %big = arith.constant 1.25 : f32
+    %s = arith.mulf %x, %x : f32
+    %root = math.sqrt %s : f32
+    %sum = arith.addf %root, %big : f32
+    %ratio = arith.divf %x, %sum : f32
+    %half = foreach.round %ratio to f16 by %other : f32
+    %r = foreach.round %half to bf16 by %bits : f32
+    foreach.yield %r : f32
+  }
+  %y1, %words = foreach.map (%y = %y : !list, %seed = %seed : tensor<i64>) -> (!list, !ints) {
+    %k = foreach.index member : i64
+    %stream = arith.constant -2 : i64
+    %block = arith.constant -1 : i64
+    %word = foreach.random seed %seed stream %stream block %block at %k : i32
+    %bits = foreach.random seed %stream stream %seed block %block at %k : i16
+    %r = foreach.round %y to bf16 by %bits : f32
+    foreach.yield %r, %word : f32, i32
+  }
+  %most = foreach.reduce max along member (%y = %y : !list, %seed = %seed : tensor<i64>) -> !eachlong {
+    %k = foreach.index member : i64
+    %bits = foreach.random seed %k stream %seed block %seed at %k : i16
+    %wide = arith.extsi %bits : i16 to i64
+    foreach.yield %wide : i64
+  }
+  %least = foreach.reduce min along member (%y = %y : !list, %seed = %seed : tensor<i64>) -> !eachlong {
+    %k = foreach.index member : i64
+    %bits = foreach.random seed %seed stream %seed block %seed at %k : i32
+    %wide = arith.extsi %bits : i32 to i64
+    foreach.yield %wide : i64
+  }
+  return %x1, %y1, %words, %most, %least : !half, !list, !ints, !eachlong, !eachlong
+})mlir");
+  programs.add("RandomRows", R"mlir(
+func.func @random_rows(%x: !mats {foreach.donate = 0 : i64}, %row: !list, %seed: tensor<i64> {foreach.default = 7 : i64})
+    -> (!mats, !list) {
+  %zero = foreach.map (%seed = %seed : tensor<i64>) -> tensor<i64> {
+    %zero = arith.constant 0 : i64
+    foreach.yield %zero : i64
+  }
+  %sum = foreach.reduce add along j (%x = %x[i, j] : !mats, %seed = %seed, %zero = %zero : tensor<i64>) -> !list {
+    %k = foreach.index member : i64
+    %bits = foreach.random seed %seed stream %zero block %zero at %k : i16
+    %r = foreach.round %x to bf16 by %bits : f32
+    foreach.yield %r : f32
+  }
+  %y = foreach.map (%x = %x[i, j] : !mats, %row = %row[i], %sum = %sum[i] : !list, %seed = %seed, %zero = %zero : tensor<i64>) -> !mats {
+    %i = foreach.index i : i64
+    %j = foreach.index j : i64
+    %ofRow = foreach.random seed %seed stream %zero block %i at %zero : i16
+    %ofElement = foreach.random seed %seed stream %i block %zero at %j : i16
+    %r = foreach.round %row to bf16 by %ofRow : f32
+    %a = arith.addf %x, %r : f32
+    %b = arith.addf %a, %sum : f32
+    %y = foreach.round %b to f16 by %ofElement : f32
+    foreach.yield %y : f32
+  }
+  return %y, %sum : !mats, !list
+})mlir");
+
   programs.add("ScalarFunctions", R"mlir(
 func.func @functions(%x: !list, %y: !list) -> (!list, !list, !list) {
   %a, %b, %c = foreach.map (%x = %x, %y = %y : !list) -> (!list, !list, !list) {
