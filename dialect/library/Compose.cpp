@@ -57,8 +57,9 @@ private:
     StringRef name;
     std::optional<unsigned> replaced;
     bool consumed = false;
-    /// Whether only `right` has the argument.
     bool isOfRight = false;
+    /// Whether only `right` has the argument that the result replaces.
+    bool replacesOwn = false;
   };
 
   unsigned addArgument(func::FuncOp from, unsigned number);
@@ -172,7 +173,7 @@ void Composer::keepIfSkipped() {
   if (found == results.end())
     return;
   for (Result &result : results)
-    if (result.isOfRight && result.replaced)
+    if (result.replacesOwn)
       result.value = kept(found->value, result.value,
                           function.getBody().getArgument(*result.replaced));
 }
@@ -237,10 +238,11 @@ FailureOr<OwningOpRef<ModuleOp>> Composer::run() {
   cloneBody(right);
   for (auto [k, value] : llvm::enumerate(returnOf(right).getOperands())) {
     Result result{mapping.lookup(value), resultName(right, k), {}};
+    result.isOfRight = true;
     for (unsigned a = 0; a < right.getNumArguments(); ++a)
       if (donatedTo(right, a) == k) {
         result.replaced = origins[a];
-        result.isOfRight = origins[a] >= shared;
+        result.replacesOwn = origins[a] >= shared;
       }
     results.push_back(result);
   }
