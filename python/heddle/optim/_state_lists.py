@@ -84,7 +84,8 @@ class StateLists:
         initial = _initial_values(executable)
         lists = []
         for name, info in executable.arguments.items():
-            if info.donated and name.endswith(ending) and name != f"param{ending}":
+            known = (f"param{ending}", f"grad{ending}")
+            if info.donated and name.endswith(ending) and name not in known:
                 key = name.removesuffix(ending)
                 value = initial.get(name, 0.0)
                 lists.append(StateList(key, info.rank, value, key not in self._spec.hidden))
