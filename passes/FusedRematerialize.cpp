@@ -120,18 +120,29 @@ Value Recomputation::read(int number, Type bound) {
                         storageType(node.stored.getType()), bound);
 }
 
-/// Makes loaded values that no list holds results of their sweeps.
+/// Makes loaded values that no list holds results of their sweeps, and the old
+/// values of scalars results of the sweeps that replace them.
 void Rematerialization::storeNewResults(RecomputeGraph &graph) {
   llvm::MapVector<Operation *, SmallVector<int>> missing;
   for (auto [number, node] : llvm::enumerate(graph.nodes))
     if (node.isLoaded && !node.stored)
       missing[node.sweep].push_back(number);
+  auto isOld = [&](int number) {
+    return graph.nodes[number].stored != nullptr;
+  };
+  for (auto [number, node] : llvm::enumerate(graph.nodes))
+    if (SweepOp keeper = node.isLoaded ? graph.keeperOf(node) : SweepOp())
+      missing[keeper].push_back(number);
   for (auto &[op, numbers] : missing) {
     auto sweep = cast<SweepOp>(op);
     const Levels *levels = facts.levelsOf(sweep);
     SweepExtension extension(sweep);
     SmallVector<unsigned> positions;
     for (int number : numbers) {
+      if (isOld(number)) {
+        positions.push_back(extension.addOld(graph.nodes[number].stored));
+        continue;
+      }
       Value value = graph.nodes[number].value;
       Level level = levels->of(value).level;
       int64_t rank = level == Level::element ? sweep.getDomainRank(0)

@@ -14,6 +14,7 @@
 #include "passes/Fusion.h"
 #include "passes/MinimumCut.h"
 #include "passes/Scalars.h"
+#include "passes/SweepExtension.h"
 
 using namespace mlir;
 using heddle::foreach::isList;
@@ -418,7 +419,7 @@ int64_t RecomputeGraph::costOfLoad(const Node &node) {
     return costOfNewResult(node);
   if (!isList(node.stored.getType()))
     return bound.contains({node.stored, node.index}) ||
-                   !isOverwritten(node.stored)
+                   !isOverwritten(node.stored) || keeperOf(node)
                ? 0
                : kNever;
   if (node.index < 0 || isEntryIndex(node.index) || moved.contains(node.stored))
@@ -445,6 +446,20 @@ int64_t RecomputeGraph::costOfLoad(const Node &node) {
     return !isa<SweepOp>(user);
   });
   return bytes * weight + (isResult ? 0 : weight * (kByte - 1) / kByte);
+}
+
+/// The epilogue that computes the new value of a scalar may store the old one,
+/// too, if it has it.
+SweepOp RecomputeGraph::keeperOf(const Node &node) {
+  if (!node.stored || isList(node.stored.getType()) ||
+      bound.contains({node.stored, node.index}) ||
+      facts.isLoopInit(node.stored))
+    return {};
+  OpResult by = writerBefore(node.stored);
+  auto sweep = by ? dyn_cast<SweepOp>(by.getOwner()) : SweepOp();
+  return sweep && sweep.getNumSegments() == 1 && inEpilogue(sweep, node.stored)
+             ? sweep
+             : SweepOp();
 }
 
 bool RecomputeGraph::isLastReader(const Node &node) {

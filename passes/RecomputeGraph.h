@@ -104,6 +104,9 @@ public:
   /// nothing if there is none.
   std::optional<int64_t> cut();
 
+  /// The sweep that replaces the scalar that a node loads, and has to keep its
+  /// old value for that; null for other nodes.
+  SweepOp keeperOf(const Node &node);
   /// Whether no other operation reads the list of the node.
   bool isLastReader(const Node &node);
 

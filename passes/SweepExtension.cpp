@@ -36,6 +36,29 @@ unsigned SweepExtension::addResult(Value value, Type type, StringRef name) {
   return sweep.getSegmentResults(0).size() + results.size() - 1;
 }
 
+Value inEpilogue(SweepOp sweep, Value operand) {
+  auto inputs = sweep.getEpilogueInputs();
+  auto found = llvm::find(inputs, operand);
+  if (!sweep.hasEpilogue() || found == inputs.end())
+    return {};
+  unsigned first = sweep.getListResults().size();
+  return sweep.getEpilogue().front().getArgument(first +
+                                                 (found - inputs.begin()));
+}
+
+unsigned SweepExtension::addOld(Value operand) {
+  Value old = inEpilogue(sweep, operand);
+  unsigned first = sweep.getNumResults() - sweep.getEpilogueResults().size();
+  for (auto [k, yielded] :
+       llvm::enumerate(sweep.getEpilogueYield().getValues()))
+    if (yielded == old && sweep.getResult(first + k).getType() ==
+                              foreach::scalarOf(old.getType()))
+      return first + k + results.size();
+  epilogueResults.push_back({old, foreach::scalarOf(old.getType()),
+                             (nameOf(operand) + "_before").str()});
+  return sweep.getNumResults() + results.size() + epilogueResults.size() - 1;
+}
+
 SweepOp SweepExtension::build(llvm::function_ref<void(Value, Value)> replaced) {
   unsigned own = sweep.getSegmentResults(0).size();
   SmallVector<Value> bound(sweep.getSegmentInputs(0));
@@ -67,15 +90,23 @@ SweepOp SweepExtension::build(llvm::function_ref<void(Value, Value)> replaced) {
   }
   for (const Result &result : llvm::reverse(results))
     names.insert(names.begin() + own, result.name);
+  SmallVector<Type> epilogueTypes(sweep.getEpilogueResults().getTypes());
+  SmallVector<Value> ended;
+  for (const Result &result : epilogueResults) {
+    names.push_back(result.name);
+    epilogueTypes.push_back(result.type);
+    ended.push_back(result.value);
+  }
   OpBuilder builder(sweep);
   SweepOp extended =
       createSweep(builder, sweep.getLoc(), {spec}, sweep.getEpilogueInputs(),
-                  TypeRange(sweep.getEpilogueResults()), sweep.getReversed(),
-                  sweep.getWhere());
+                  epilogueTypes, sweep.getReversed(), sweep.getWhere());
   extended.getSegments()[0].takeBody(sweep.getSegments()[0]);
   if (sweep.hasEpilogue())
     extended.getEpilogue().takeBody(sweep.getEpilogue());
   extended.getSegmentYield(0).getValuesMutable().assign(yielded);
+  if (!ended.empty())
+    extended.getEpilogueYield().getValuesMutable().append(ended);
   setNames(extended, names);
   for (auto [k, result] : llvm::enumerate(sweep.getResults())) {
     Value by = extended.getResult(k < own ? k : k + results.size());

@@ -26,6 +26,11 @@ public:
   /// position among the results.
   unsigned addResult(mlir::Value value, mlir::Type type, llvm::StringRef name);
 
+  /// Yields, in the epilogue, the value that an operand of the epilogue has
+  /// before the sweep; returns its position among the results. To be called
+  /// after `addResult`.
+  unsigned addOld(mlir::Value operand);
+
   /// Replaces the sweep by one with these operands and results, and without
   /// operands that it does not use. `replaced`
   /// is called with each result and the one that takes its place.
@@ -40,10 +45,14 @@ private:
   SweepOp sweep;
   llvm::SmallVector<mlir::Value> inputs;
   llvm::SmallVector<int32_t> indices;
-  llvm::SmallVector<Result> results;
+  llvm::SmallVector<Result> results, epilogueResults;
   llvm::DenseMap<std::tuple<mlir::Value, int32_t, mlir::Type>, mlir::Value>
       arguments;
 };
+
+/// The value of an operand in the epilogue of a sweep; null if the epilogue
+/// does not have this operand.
+mlir::Value inEpilogue(SweepOp sweep, mlir::Value operand);
 
 } // namespace heddle::fused
 

@@ -23,7 +23,8 @@ classes for PyTorch; [rule.md](../rule.md) tells how to write another rule.
 NOTES = """
 The bytes are those that a step reads and writes for each element of the parameters; those of single values of a tensor
 are left out. An option that changes a number is listed with the number that it alone gives. Clipping, as in
-`clip_by_global_norm+adamw`, adds a sweep, two launches and 4 B.
+`clip_by_global_norm+adamw`, adds a sweep, two launches and 4 B. [tail.md](../tail.md) has the options of all optimizers
+for averages of parameters, zeroed gradients and schedules, and the programs that come before an optimizer.
 
 In the formulas, `t` is the number of the step, and `x'` is the value of `x` after the step. `sum`, `max` and `min` are over
 the elements of a tensor, and over all tensors where the name ends in `_all`. `single` rounds to float32. Hyperparameters
@@ -200,7 +201,9 @@ def programs(heddle):
     return {name: entry for name, entry in found.items() if "maximize" in entry[1]}
 
 
-COMMON = ("maximize", "state", "rounding", "master", "groups", "dtype")
+#: Options of every optimizer.
+COMMON = ("maximize", "state", "rounding", "master", "groups", "dtype", "ema", "zero_grad", "schedule",
+          "schedule_warmup", "schedule_start", "schedule_steps", "schedule_end", "schedule_gamma", "schedule_decay")
 #: Settings of AdamW whose bytes the page shows: types of parameters, state, and what is behind the parameters.
 STORAGE = ("dtype=f32", "dtype=f32,state=bf16,rounding=stochastic", "dtype=bf16,state=f32,master=f32",
            "dtype=bf16,state=f32,master=split", "dtype=bf16,state=bf16,master=split,rounding=stochastic",

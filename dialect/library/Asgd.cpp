@@ -25,6 +25,12 @@ struct AsgdOptions : OptimizerOptions {
              "weight decay; 0 omits it from the program");
     OptimizerOptions::describe(list);
   }
+  std::string check() const {
+    if (schedule.isGiven())
+      return "option 'schedule' does nothing in 'asgd': 'alpha' and 'lambd' "
+             "are its schedule";
+    return {};
+  }
 };
 } // namespace
 

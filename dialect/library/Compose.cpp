@@ -10,8 +10,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/library/Compose.h"
+#include "dialect/Bindings.h"
 #include "dialect/Foreach.h"
 #include "dialect/Names.h"
+#include "dialect/library/Expression.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -55,6 +57,9 @@ private:
     StringRef name;
     std::optional<unsigned> replaced;
     bool consumed = false;
+    bool isOfRight = false;
+    /// Whether only `right` has the argument that the result replaces.
+    bool replacesOwn = false;
   };
 
   unsigned addArgument(func::FuncOp from, unsigned number);
@@ -62,6 +67,8 @@ private:
   FailureOr<unsigned> shareArgument(unsigned shared, unsigned number);
   void cloneBody(func::FuncOp from);
   LogicalResult checkResults();
+  void keepIfSkipped();
+  Value kept(Value found, Value now, Value before);
 
   func::FuncOp left, right;
   Location loc;
@@ -157,6 +164,52 @@ LogicalResult Composer::checkResults() {
   return success();
 }
 
+/// Keeps the arguments that only `right` replaces if `left` has found
+/// gradients that are not finite.
+void Composer::keepIfSkipped() {
+  auto found = llvm::find_if(results, [](const Result &result) {
+    return result.name == kFoundInf && !result.isOfRight && !result.consumed;
+  });
+  if (found == results.end())
+    return;
+  for (Result &result : results)
+    if (result.replacesOwn)
+      result.value = kept(found->value, result.value,
+                          function.getBody().getArgument(*result.replaced));
+}
+
+/// `now`, or `before` if `found` is not 0.
+Value Composer::kept(Value found, Value now, Value before) {
+  Type type = before.getType();
+  Type bound = foreach::computeType(foreach::storageType(type));
+  Type flag = foreach::storageType(found.getType());
+  int32_t at = defaultIndex(type);
+  MLIRContext *context = builder.getContext();
+  Region region;
+  Block &block = region.emplaceBlock();
+  Value newValue = block.addArgument(bound, namedLoc(context, "now"));
+  Value oldValue = block.addArgument(bound, namedLoc(context, "before"));
+  Value inf = block.addArgument(flag, namedLoc(context, kFoundInf));
+  OpBuilder inside(context); // the region has no operation yet
+  inside.setInsertionPointToEnd(&block);
+  Scalar skips =
+      unequal(Scalar(inside, inf), Scalar(inside, inf).constant(0, "zero"))
+          .as("skips");
+  Scalar chosen =
+      select(skips, Scalar(inside, oldValue), Scalar(inside, newValue))
+          .as("kept");
+  foreach
+    ::YieldOp::create(inside, inside.getUnknownLoc(),
+                      ValueRange{chosen.getValue()});
+  std::string name = ("kept_" + nameOf(before)).str();
+  auto map = foreach::MapOp::create(
+      builder, namedLoc(context, {StringRef(name)}), TypeRange{type},
+      ValueRange{now, before, found},
+      ArrayRef<int32_t>{at, at, defaultIndex(found.getType())});
+  map.getBody().takeBody(region);
+  return map.getResult(0);
+}
+
 FailureOr<OwningOpRef<ModuleOp>> Composer::run() {
   OwningOpRef<ModuleOp> module =
       ModuleOp::create(UnknownLoc::get(builder.getContext()));
@@ -178,17 +231,22 @@ FailureOr<OwningOpRef<ModuleOp>> Composer::run() {
     results.push_back(result);
   }
 
+  const unsigned shared = attributes.size();
   for (unsigned k = 0; k < right.getNumArguments(); ++k)
     if (failed(bindRight(k)))
       return failure();
   cloneBody(right);
   for (auto [k, value] : llvm::enumerate(returnOf(right).getOperands())) {
     Result result{mapping.lookup(value), resultName(right, k), {}};
+    result.isOfRight = true;
     for (unsigned a = 0; a < right.getNumArguments(); ++a)
-      if (donatedTo(right, a) == k)
+      if (donatedTo(right, a) == k) {
         result.replaced = origins[a];
+        result.replacesOwn = origins[a] >= shared;
+      }
     results.push_back(result);
   }
+  keepIfSkipped();
   if (failed(checkResults()))
     return failure();
 

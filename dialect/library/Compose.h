@@ -20,6 +20,11 @@ namespace heddle::library {
 /// name of the returned value.
 llvm::StringRef resultName(mlir::func::FuncOp function, unsigned result);
 
+/// The result of this name, a float, makes the programs after it skip the step:
+/// if it is not 0, they keep every argument that they would replace and that no
+/// program before them has, such as parameters, state and step counters.
+inline constexpr llvm::StringLiteral kFoundInf = "found_inf";
+
 /// The program that runs `left`, then `right`, each a module of one function.
 /// An argument of `right` with the name of a result of `left` takes this
 /// result, which is then no result of the composition. Other arguments with the

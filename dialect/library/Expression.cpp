@@ -58,6 +58,7 @@ Scalar log1p(Scalar a) { return unary<math::Log1pOp>(a); }
 Scalar tanh(Scalar a) { return unary<math::TanhOp>(a); }
 Scalar abs(Scalar a) { return unary<math::AbsFOp>(a); }
 Scalar sign(Scalar a) { return unary<foreach::SignOp>(a); }
+Scalar cos(Scalar a) { return unary<math::CosOp>(a); }
 Scalar floor(Scalar a) { return unary<math::FloorOp>(a); }
 Scalar ceil(Scalar a) { return unary<math::CeilOp>(a); }
 Scalar maximum(Scalar a, Scalar b) { return binary<arith::MaximumFOp>(a, b); }
@@ -100,6 +101,11 @@ static Scalar compare(arith::CmpFPredicate predicate, Scalar a, Scalar b) {
 }
 
 Scalar equal(Scalar a, Scalar b) {
+  OpBuilder &builder = a.getBuilder();
+  if (isa<IntegerType>(a.getType()))
+    return {builder, arith::CmpIOp::create(builder, builder.getUnknownLoc(),
+                                           arith::CmpIPredicate::eq,
+                                           a.getValue(), b.getValue())};
   return compare(arith::CmpFPredicate::OEQ, a, b);
 }
 Scalar unequal(Scalar a, Scalar b) {

@@ -60,6 +60,7 @@ Scalar tanh(Scalar a);
 Scalar abs(Scalar a);
 /// -1, 0 or 1; NaN of NaN.
 Scalar sign(Scalar a);
+Scalar cos(Scalar a);
 Scalar floor(Scalar a);
 Scalar ceil(Scalar a);
 /// The larger or smaller operand; NaN if either is NaN.
@@ -76,6 +77,7 @@ Scalar toInteger(Scalar a);
 Scalar single(Scalar a);
 /// A float, as the wider type `type`.
 Scalar widen(Scalar a, mlir::Type type);
+/// For floats and integers.
 Scalar equal(Scalar a, Scalar b);
 /// True if either is NaN.
 Scalar unequal(Scalar a, Scalar b);

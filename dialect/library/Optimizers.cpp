@@ -28,6 +28,11 @@ void OptimizerOptions::describe(OptionList &list) {
   list.add("groups", groups,
            "for parameter groups: every hyperparameter has one value for each "
            "member");
+  list.add("ema", ema,
+           "decay of an exponential moving average of the parameters, in the "
+           "list 'ema'; 0 omits it from the program");
+  list.add("zero_grad", zeroGrad, "set gradients to zero after their last use");
+  schedule.describe(list);
   ListOptions::describe(list);
 }
 
@@ -66,6 +71,14 @@ std::string OptimizerOptions::checkTypes() const {
            "bf16 or f16" +
            found + ",state=" + state.value + ",master=" + master.value;
   return {};
+}
+
+std::string OptimizerOptions::checkTail() const {
+  if (!(ema >= 0 && ema < 1))
+    return "option 'ema' is the decay of an average: expected a number from 0 "
+           "to below 1, found " +
+           numberText(ema);
+  return schedule.check();
 }
 
 Type OptimizerOptions::stateOf(const Family &family) const {

@@ -13,6 +13,7 @@
 
 #include "dialect/library/Options.h"
 #include "dialect/library/ProgramBuilder.h"
+#include "dialect/library/Schedule.h"
 
 namespace heddle::library {
 
@@ -23,11 +24,17 @@ struct OptimizerOptions : ListOptions {
   Choice master{"none", {"none", "f32", "split"}};
   bool groups = false;
   bool maximize = false;
+  Schedule schedule;
+  /// The decay of the average of the parameters; 0: there is none.
+  double ema = 0;
+  bool zeroGrad = false;
 
   void describe(OptionList &list);
   std::string check() const { return {}; }
   /// The error if the options of element types contradict each other.
   std::string checkTypes() const;
+  /// The error if the options around the update contradict each other.
+  std::string checkTail() const;
   /// The element type of the optimizer's state for a family.
   mlir::Type stateOf(const Family &family) const;
   /// Whether a list has parameters of a family in f32, or their lower halves.

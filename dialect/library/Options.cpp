@@ -33,6 +33,16 @@ template <typename... Fs> struct Overloaded : Fs... {
 template <typename... Fs> Overloaded(Fs...) -> Overloaded<Fs...>;
 } // namespace
 
+std::string numberText(double number) {
+  char buffer[32];
+  for (int digits = 1; digits <= 17; ++digits) {
+    snprintf(buffer, sizeof buffer, "%.*g", digits, number);
+    if (strtod(buffer, nullptr) == number)
+      break;
+  }
+  return buffer;
+}
+
 std::string Option::getType() const {
   return std::visit(
       Overloaded{[](bool *) -> std::string { return "bool"; },
@@ -63,16 +73,7 @@ std::string Option::getValue() const {
       Overloaded{
           [](bool *value) -> std::string { return *value ? "true" : "false"; },
           [](int64_t *value) { return std::to_string(*value); },
-          [](double *value) {
-            // The shortest text that reads back as the same number.
-            char buffer[32];
-            for (int digits = 1; digits <= 17; ++digits) {
-              snprintf(buffer, sizeof buffer, "%.*g", digits, *value);
-              if (strtod(buffer, nullptr) == *value)
-                break;
-            }
-            return std::string(buffer);
-          },
+          [](double *value) { return numberText(*value); },
           [](auto *choice) { return choice->value; }},
       target);
 }

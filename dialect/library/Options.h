@@ -69,6 +69,9 @@ private:
   std::vector<Option> options;
 };
 
+/// The shortest text that reads back as the same number.
+std::string numberText(double number);
+
 /// The word of `words` that is nearest to `word`, or an empty string if none is
 /// a likely misspelling.
 llvm::StringRef nearest(llvm::StringRef word,

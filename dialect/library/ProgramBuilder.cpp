@@ -53,6 +53,12 @@ Value ProgramBuilder::scalar(StringRef name, double value) {
   return scalar;
 }
 
+Value ProgramBuilder::single(StringRef name, double value) {
+  Value scalar = argument(name, foreach::scalarOf(f32()));
+  attributes.back().set(foreach::kDefaultAttr, builder.getF32FloatAttr(value));
+  return scalar;
+}
+
 Value ProgramBuilder::count(StringRef name, int64_t value, unsigned width) {
   Type type = builder.getIntegerType(width);
   Value count = argument(name, foreach::scalarOf(type));

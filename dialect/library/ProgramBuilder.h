@@ -33,6 +33,8 @@ public:
                    std::optional<double> initial = {});
   /// A device scalar of f64 with its default.
   mlir::Value scalar(llvm::StringRef name, double value);
+  /// A device scalar of f32 with its default.
+  mlir::Value single(llvm::StringRef name, double value);
   /// A device scalar of an integer type with its default.
   mlir::Value count(llvm::StringRef name, int64_t value, unsigned width = 32);
 

@@ -42,8 +42,10 @@ Entry entryOf(llvm::StringRef name, llvm::StringRef summary, Options defaults,
             options->describe(request.options);
             request.check = [=]() -> std::string {
               if constexpr (std::is_base_of_v<OptimizerOptions, Options>)
-                if (std::string error = options->checkTypes(); !error.empty())
-                  return error;
+                for (std::string error :
+                     {options->checkTypes(), options->checkTail()})
+                  if (!error.empty())
+                    return error;
               return options->check();
             };
             request.build = [=](ProgramBuilder &program) {

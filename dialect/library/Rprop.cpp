@@ -24,6 +24,12 @@ struct RpropOptions : OptimizerOptions {
     list.add("step_size_max", most, "largest step size");
     OptimizerOptions::describe(list);
   }
+  std::string check() const {
+    if (schedule.isGiven())
+      return "option 'schedule' does nothing in 'rprop': its step sizes adapt "
+             "by themselves";
+    return {};
+  }
 };
 } // namespace
 

@@ -116,7 +116,31 @@ void Rule::connectSteps() {
 Term Rule::hyper(StringRef name, double value) {
   Node *leaf = trace.leaf(Node::Kind::hyper, name, Level::hyper);
   hypers.push_back({name.str(), leaf, value});
-  return {trace, leaf};
+  Term hyper(trace, leaf);
+  if (name != "lr" || !options.schedule.isGiven())
+    return hyper;
+  Term factor = options.schedule.factor(step());
+  return factor.getTrace() ? (hyper * factor).as("scheduled_lr") : hyper;
+}
+
+/// The average is the parameter after the first step, as that of torch's
+/// AveragedModel, and its formula is that of torch's lerp.
+void Rule::addTail() {
+  if (options.ema != 0) {
+    Term p;
+    for (const Stored &list : stored)
+      if (list.name == "param")
+        p = Term(trace, list.output);
+    auto average = state("ema");
+    Term old = average, t = step();
+    Term mixed = options.ema > 0.5 ? old + (1 - options.ema) * (p - old)
+                                   : p - options.ema * (p - old);
+    average = where((t == 1).as("is_first"), p, mixed.as("mixed"));
+  }
+  if (options.zeroGrad)
+    stored.push_back({"grad",
+                      trace.leaf(Node::Kind::list, "grad", Level::element),
+                      trace.constant(0)});
 }
 
 //===----------------------------------------------------------------------===//
@@ -186,6 +210,7 @@ HEDDLE_UNARY(log1p, "log1p", log1p)
 HEDDLE_UNARY(tanh, "tanh", tanh)
 HEDDLE_UNARY(abs, "magnitude", abs)
 HEDDLE_UNARY(sign, "sign", sign)
+HEDDLE_UNARY(cos, "cosine", cos)
 HEDDLE_UNARY(floor, "floor", floor)
 HEDDLE_UNARY(ceil, "ceil", ceil)
 HEDDLE_UNARY(single, "single", single)

@@ -92,8 +92,13 @@ public:
   Variable step();
   /// The same. The program counts steps even if the formula does not use them.
   Variable countSteps();
-  /// A hyperparameter: an argument with a default.
+  /// A hyperparameter: an argument with a default. With the option `schedule`,
+  /// `lr` follows the step counter.
   Term hyper(llvm::StringRef name, double value);
+
+  /// Adds what the options ask for beside the formula: the average of the
+  /// parameters, and gradients that become 0. To be called after the formula.
+  void addTail();
 
   /// A list, and the value that replaces it.
   struct Stored {
@@ -161,6 +166,7 @@ Term log1p(const Term &a);
 Term tanh(const Term &a);
 Term abs(const Term &a);
 Term sign(const Term &a);
+Term cos(const Term &a);
 Term floor(const Term &a);
 Term ceil(const Term &a);
 Term maximum(const Term &a, const Term &b);

@@ -26,7 +26,7 @@ struct FamilyLists {
 
   Family family;
   ElementStages stages;
-  mlir::Value param;
+  mlir::Value param, grad;
   /// The list that each output replaces, and its new value.
   llvm::SmallVector<mlir::Value> replaced, outputs;
   /// The step counter before and after this step.

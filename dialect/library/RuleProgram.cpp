@@ -61,13 +61,15 @@ void RuleProgram::declareLists(FamilyLists &lists) {
   const Family &family = lists.family;
   auto declareGrad = [&] {
     Node *grad = rule.getTrace().leaf(Node::Kind::list, "grad", Level::element);
-    values[{&lists, grad}] =
+    values[{&lists, grad}] = lists.grad =
         program.list(named("grad", &lists), 1, family.storage);
   };
   for (const Rule::Stored *list : stored) {
     std::string name = named(list->name, &lists);
     Value made;
-    if (list->name == "param") {
+    if (list->name == "grad") {
+      made = lists.grad;
+    } else if (list->name == "param") {
       lists.param = program.list(name, 1, family.storage);
       made = declareMaster(lists);
     } else if (list->leaf->level == Level::member) {
@@ -124,6 +126,7 @@ void buildRule(ProgramBuilder &program, const OptimizerOptions &options,
                llvm::function_ref<void(Rule &)> formula) {
   Rule rule(options);
   formula(rule);
+  rule.addTail();
   RuleProgram(program, rule).build();
 }
 

@@ -23,10 +23,10 @@ void RuleProgram::findDraws() {
     for (const Rule::Stored *list : stored) {
       bool isParam = list->leaf == param;
       Type type = isParam ? family.storage : options.stateOf(family);
-      lists->draws |= list->leaf->level == Level::element &&
-                      list->output != list->leaf &&
-                      options.isRoundedAtRandom(type) &&
-                      !(isParam && options.master.value != "none");
+      lists->draws |=
+          list->leaf->level == Level::element && list->output != list->leaf &&
+          !list->output->isConstant() && options.isRoundedAtRandom(type) &&
+          !(isParam && options.master.value != "none");
     }
     lists->counts = lists->draws || places->reaches(step);
   }
@@ -85,7 +85,7 @@ void RuleProgram::write(RuleBody &body, unsigned output, FamilyLists &lists) {
     add(halves.high, type, list.name);
     return add(halves.low, lists.low.getType(), "param_low");
   }
-  if (options.isRoundedAtRandom(element))
+  if (options.isRoundedAtRandom(element) && !list.output->isConstant())
     value = body.name(
         roundedAtRandom(value, randomBits(body, lists, output), element),
         list.name + "_rounded");

@@ -29,6 +29,12 @@ struct ScheduleFreeOptions : OptimizerOptions {
              "power of the largest learning rate in the weights");
     OptimizerOptions::describe(list);
   }
+  std::string check() const {
+    if (schedule.isGiven())
+      return "option 'schedule' has no place in a schedule-free optimizer: use "
+             "'warmup_steps', or an optimizer with a schedule";
+    return OptimizerOptions::check();
+  }
 };
 
 struct SgdOptions : ScheduleFreeOptions {

@@ -2,11 +2,11 @@
 """Compares torch's optimizers with `heddle bench optimizers`, in one run on one machine.
 
 Measures torch.optim's AdamW, SGD with momentum and clip_grad_norm_ + AdamW over the same parameter shapes in three
-forms: foreach, fused, and fused in a CUDA graph. Of the other optimizers that --optimizers names, it measures foreach, also
+forms, or with --tail everything after the gradients of a training step (`heddle bench tail`): foreach, fused, and fused in a CUDA graph. Of the other optimizers that --optimizers names, it measures foreach, also
 in a CUDA graph, if torch has them. Merges the times into the rows of heddle's report.
 
     peers_torch.py [--heddle PATH] [--shapes FILE] [--models A,B | --sizes A,B] [--optimizers A,B] [--dtype A,B]
-                   [--zeros] [--json FILE] [--markdown FILE] [--heddle-json FILE] [--no-torch]
+                   [--zeros] [--tail] [--json FILE] [--markdown FILE] [--heddle-json FILE] [--no-torch]
 
 --heddle-json reads an earlier report instead of running heddle; the times are then not from one run. --markdown writes
 the tables; if the file has the lines <!-- measured --> and <!-- end of measured -->, only the text between them is
@@ -65,6 +65,8 @@ def make_step(torch, optimizer, form, params):
     else:
         adamw = torch.optim.AdamW(params, lr=1e-3, weight_decay=1e-2, capturable=captured, **how)
         step = adamw.step
+    if optimizer == "tail":
+        step = make_tail(torch, params, adamw, how)
     if optimizer == "clip_adamw":
         update = step
 
@@ -73,6 +75,29 @@ def make_step(torch, optimizer, form, params):
             update()
 
     return as_graph(torch, step) if captured else step
+
+
+def make_tail(torch, params, adamw, how):
+    """A step with the kernels of GradScaler, clip_grad_norm_, AdamW, AveragedModel and zero_grad(set_to_none=False)."""
+    grads = [param.grad for param in params]
+    averages = [param.detach().clone() for param in params]
+    scale, found = torch.tensor(65536.0, device="cuda"), torch.zeros((), device="cuda")
+    tracker = torch.zeros((), dtype=torch.int32, device="cuda")
+    if "fused" in how:
+        adamw.grad_scale, adamw.found_inf = None, found
+
+    def step():
+        found.zero_()
+        torch._amp_foreach_non_finite_check_and_unscale_(grads, found, scale.double().reciprocal().float())
+        torch.nn.utils.clip_grad_norm_(params, 1.0, foreach=True)
+        # The foreach form has no way to skip a step on the device: GradScaler waits for the host.
+        if "fused" in how or not found.item():
+            adamw.step()
+            torch._foreach_lerp_(averages, [param.detach() for param in params], 1e-3)
+        torch._foreach_zero_(grads)
+        torch._amp_update_scale_(scale, tracker, found, 2.0, 0.5, 2000)
+
+    return step
 
 
 def element_type(torch, name):
@@ -124,6 +149,7 @@ TITLES = {
     "adamw": "AdamW, float32",
     "sgd": "SGD with momentum, float32",
     "clip_adamw": "clip by global norm + AdamW, float32",
+    "tail": "unscale + check + clip by global norm + AdamW + average + zero, float32",
 }
 
 
@@ -242,11 +268,14 @@ def main():
     parser.add_argument("--optimizers")
     parser.add_argument("--dtype")
     parser.add_argument("--zeros", action="store_true")
+    parser.add_argument("--tail", action="store_true")
     parser.add_argument("--json")
     parser.add_argument("--markdown")
     parser.add_argument("--heddle-json")
     parser.add_argument("--no-torch", action="store_true")
     arguments = parser.parse_args()
+    if arguments.tail and arguments.optimizers:
+        parser.error("--tail and --optimizers cannot be combined")
 
     if not arguments.no_torch:
         torch = require_torch("peers_torch.py")
@@ -255,7 +284,7 @@ def main():
         with open(arguments.heddle_json) as file:
             report = json.load(file)
     else:
-        words = ["optimizers"] + (["--zeros"] if arguments.zeros else [])
+        words = ["tail" if arguments.tail else "optimizers"] + (["--zeros"] if arguments.zeros else [])
         report = measure_heddle(arguments, words, ("shapes", "models", "sizes", "optimizers", "dtype"))
     if not arguments.no_torch:
         with open(arguments.shapes or ROOT / "examples" / "shapes" / "models.json") as file:

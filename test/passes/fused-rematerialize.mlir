@@ -430,10 +430,14 @@ fused.program @columns_as_elements(%x: !mats, %v: !list) -> !mats {
 !list = !foreach.list<tensor<?xf32>>
 !single = tensor<f32>
 
-// The first sweep replaces the counter, so its old value would have to be kept.
+// The first sweep replaces the counter, so its epilogue stores the old value, too.
 // CHECK-LABEL: fused.program @device_counter
-// CHECK:         fused.sweep
-// CHECK-SAME:      -> (!foreach.list<tensor<?xf32>>, tensor<f32>) {
+// CHECK:         %[[ENDS:.*]]:2, %[[OLD:.*]] = fused.sweep
+// CHECK-SAME:      -> tensor<f32> {
+// CHECK:         epilogue [{{.*}}] (%[[T:.*]] = %{{.*}} : tensor<f32>) -> (tensor<f32>, tensor<f32>)
+// CHECK:           fused.yield %{{.*}}, %[[T]] : f32, f32
+// CHECK:         fused.sweep ({{.*}} = %[[OLD]] : tensor<f32>)
+// CHECK:         fused.yield %[[ENDS]]#1,
 fused.program @device_counter(%m: !list, %t: !single {foreach.donate = 0 : i64} loc("t")) -> (!single, !list) {
   %u, %s, %t1 = fused.sweep (%m = %m : !list, %t = %t : !single) -> (!list, !single) {
     %u = arith.mulf %m, %t : f32
@@ -442,6 +446,34 @@ fused.program @device_counter(%m: !list, %t: !single {foreach.donate = 0 : i64} 
   } epilogue [%s : f32] (%t = %t : !single) -> !single {
     %one = arith.constant 1.0 : f32
     %t1 = arith.addf %t, %one : f32
+    fused.yield %t1 : f32
+  }
+  // expected-remark@+1 {{a value is computed again in a sweep: saves 8 B per element}}
+  %y = fused.sweep (%u = %u, %m = %m : !list, %s = %s : !single) -> !list {
+    %x = arith.mulf %u, %s : f32
+    %y = arith.addf %x, %m : f32
+    fused.yield %y : f32
+  }
+  fused.yield %t1, %y : !single, !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!single = tensor<f32>
+
+// The epilogue does not read the counter that it replaces.
+// CHECK-LABEL: fused.program @device_counter_of_nothing
+// CHECK:         fused.sweep
+// CHECK-SAME:      -> (!foreach.list<tensor<?xf32>>, tensor<f32>) {
+fused.program @device_counter_of_nothing(%m: !list, %t: !single {foreach.donate = 0 : i64} loc("t")) -> (!single, !list) {
+  %u, %s, %t1 = fused.sweep (%m = %m : !list, %t = %t : !single) -> (!list, !single) {
+    %u = arith.mulf %m, %t : f32
+    %s = fused.reduce add list %u : f32
+    fused.yield %u, %s : f32, f32
+  } epilogue [%s : f32] () -> !single {
+    %one = arith.constant 1.0 : f32
+    %t1 = arith.addf %s, %one : f32
     fused.yield %t1 : f32
   }
   // expected-remark@+1 {{a value is read by a sweep and not computed again: that needs 't', which a value has replaced}}

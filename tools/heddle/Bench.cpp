@@ -28,26 +28,28 @@ namespace heddle::cli {
 
 static const OptionSpec options[] = {
     {"--shapes", "FILE",
-     "optimizers, rows, programs: models, {\"MODEL\": [[dim, ...], ...]}\n"
+     "optimizers, tail, rows, programs: models, {\"MODEL\": [[dim, ...], "
+     "...]}\n"
      "(default: a built-in copy of examples/shapes/models.json)\n"
      "sinkhorn: problems, {\"DTYPE\": [[rows, columns], ...]}\n"
      "(default: a built-in copy of examples/shapes/transport.json)"},
     {"--models", "A,B,...",
-     "optimizers, rows, programs: models to measure (default: all models of\n"
-     "the file; for programs, whisper-small of the built-in copy)"},
+     "optimizers, tail, rows, programs: models to measure (default: all\n"
+     "models of the file; for programs, whisper-small of the built-in copy)"},
     {"--sizes", "A,B,...",
      "lists of matrices to measure, instead of the models or problems of a\n"
      "file; each is [MEMBERSx]ROWSxCOLUMNS, or several of these joined by\n"
      "'+'; 17..401 in place of a number makes the members uneven"},
     {"--dtype", "A,B,...",
      "element types to measure: f32 (default), f64, bf16, f16\n"
-     "optimizers: also PARAMETERS/STATE, such as bf16/f32\n"
+     "optimizers, tail: also PARAMETERS/STATE, such as bf16/f32\n"
      "sinkhorn: with --sizes or --lists"},
     {"--optimizers", "A,B,...",
      "optimizers: any of adamw, sgd, clip_adamw (the default), and of the\n"
      "other optimizers, for which there is no kernel by hand"},
     {"--zeros", "",
-     "optimizers: gradients of 0, as of embeddings that a batch does not use"},
+     "optimizers, tail: gradients of 0, as of embeddings that a batch does not "
+     "use"},
     {"--programs", "A,B,...",
      "rows: any of row_softmax, row_sums, column_sums, adafactor\n"
      "programs: files of FOLDER, without .mlir (default: all)"},
@@ -62,6 +64,9 @@ by NVRTC) and with the floor: the time to move the necessary bytes at the copy b
 
   optimizers  AdamW, SGD with momentum, and clipping by the global norm with AdamW, over the parameters of real
               models. Takes three minutes. --optimizers also measures others beside the floor.
+  tail        Everything after the gradients of a training step, over the parameters of real models: unscaling, the check,
+              clipping, AdamW, the average of the parameters, zeroed gradients and the update of the scale; and
+              clipping with AdamW alone.
   rows        Softmax of rows, sums of rows and of columns, over matrices with rows of 1 to 10^6 elements; and the
               optimizer Adafactor over the parameters of real models. With --sizes, --shapes or --models, each
               program is measured over the lists that these name.
@@ -77,6 +82,7 @@ examples:
   heddle bench optimizers --models resnet50,bert-large --optimizers adamw
   heddle bench optimizers --models whisper-small --dtype bf16,f16,bf16/f32,f64
   heddle bench optimizers --sizes 100000x1x64 --json=optimizers.json
+  heddle bench tail --models ghostnet_100,gpt2-xl --json=tail.json
   heddle bench rows --programs row_softmax --sizes 1000000x3,100000x64,4096x4096
   heddle bench programs test/programs --dtype f32,bf16 --json=programs.json
   heddle bench sinkhorn --quick
@@ -87,7 +93,7 @@ examples:
 
 const CommandSpec benchCommand = {
     "bench",
-    "optimizers|rows|programs|sinkhorn",
+    "optimizers|tail|rows|programs|sinkhorn",
     "Measure heddle, hand-written kernels and the floor side by side.",
     options,
     details,
@@ -138,7 +144,10 @@ static Expected<std::vector<Model>> readLists(const Arguments &arguments) {
                                   : bench::readChosenModels(arguments);
 }
 
-static Expected<int> benchOptimizers(const Arguments &arguments) {
+/// Measures the optimizers of --optimizers, or else those that `isDefault` has.
+static Expected<int>
+benchSteps(const Arguments &arguments,
+           function_ref<bool(const bench::Optimizer &)> isDefault) {
   bench::OptimizerChoice choice;
   auto models = readLists(arguments);
   if (!models)
@@ -149,8 +158,8 @@ static Expected<int> benchOptimizers(const Arguments &arguments) {
     return chosen.takeError();
   choice.optimizers = std::move(*chosen);
   if (!arguments.has("--optimizers"))
-    erase_if(choice.optimizers, [](const bench::Optimizer &optimizer) {
-      return !optimizer.isByHand;
+    erase_if(choice.optimizers, [&](const bench::Optimizer &optimizer) {
+      return !isDefault(optimizer);
     });
   auto types = bench::readElementTypes(arguments);
   if (!types)
@@ -173,6 +182,18 @@ static Expected<int> benchOptimizers(const Arguments &arguments) {
   if (Error error = publish(arguments, *output, *report, **device))
     return std::move(error);
   return 0;
+}
+
+static Expected<int> benchOptimizers(const Arguments &arguments) {
+  return benchSteps(arguments, [](const bench::Optimizer &optimizer) {
+    return optimizer.isByHand;
+  });
+}
+
+static Expected<int> benchTail(const Arguments &arguments) {
+  return benchSteps(arguments, [](const bench::Optimizer &optimizer) {
+    return optimizer.name == "tail" || optimizer.name == "clip_adamw";
+  });
 }
 
 /// Measures programs and publishes the report.
@@ -349,6 +370,7 @@ static const struct {
   SmallVector<StringRef, 3> options;
 } benchmarks[] = {
     {"optimizers", benchOptimizers, {"--models", "--optimizers", "--zeros"}},
+    {"tail", benchTail, {"--models", "--zeros"}},
     {"rows", benchRows, {"--models", "--programs"}},
     {"programs", benchPrograms, {"--models", "--programs"}},
     {"sinkhorn", benchSinkhorn, {"--quick", "--lists"}}};

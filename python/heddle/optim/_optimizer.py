@@ -26,6 +26,7 @@ from ._hyperparameters import check_readable, number_of, read
 from ._members import Member
 from ._part import Part
 from ._spec import Spec
+from ._tail import Tail
 from ._tensors import Stale
 from ._torch import can_step, is_distributed, local, torch
 from ._tracking import Changes, States
@@ -104,6 +105,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         self._check_group(values)
         self._reset()
         self._max_norm: float | None = None
+        self._tail = Tail()
         self.grad_norm: Any = None
         kept = {name: value for name, value in values.items() if name not in spec.added or value != spec.defaults[name]}
         super().__init__(given.arguments["params"], {**kept, **spec.fixed, **_average.entries(spec)})
@@ -209,7 +211,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         state: dict[str, Any] = super().__getstate__()
         if isinstance(self.state, States):
             state["state"] = _plain(self.state)
-        state["_max_norm"] = self._max_norm
+        state["_max_norm"], state["_tail"] = self._max_norm, self._tail
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -217,8 +219,10 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         self._reset()
         self._captured = captured
         self._max_norm = getattr(self, "_max_norm", None)
+        self._tail = getattr(self, "_tail", Tail())
         self.grad_norm = getattr(self, "grad_norm", None)
         super().__setstate__(state)
+        self._add_tail(self._tail)
         for group in self.param_groups:
             for name, value in self.spec.defaults.items():
                 if name not in self.spec.added:
@@ -265,6 +269,11 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                 part.hyperparameters.update(self.param_groups, part.current_stream())
                 if self._max_norm is not None and part.clips:
                     part.set_max_norm(self._max_norm)
+
+    def _add_tail(self, tail: Tail) -> None:
+        """Makes the program do what `chain` adds."""
+        self._tail, self.spec = tail, tail.extend(type(self).spec)
+        self._parts = {}
 
     @property
     def clip_grad_norm(self) -> float | None:

@@ -315,7 +315,14 @@ class Part:
             self.copy_in()
             return self.replay()
         self._tensors.write_back()
+        if self.spec.zeroes and self._tensors.special:
+            self._zero_gradients()
         mark_changed(self._stepped)  # the device works meanwhile
+
+    def _zero_gradients(self) -> None:
+        """Sets gradients to zero of which the program may have a copy."""
+        for param in self._stepped:
+            local_gradient(param).detach().zero_()
 
     def __del__(self) -> None:
         # The last step may still use the tables of the graph.

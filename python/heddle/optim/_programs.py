@@ -56,11 +56,15 @@ def text(spec: Spec, form: Form) -> str:
     with _lock:
         if (spec, form) not in _texts:
             program = spec.program(form.families, form.groups, dict(form.options))
-            if form.clip or form.scaled:
+            if form.clip or form.scaled or spec.accumulation != 1 or spec.clip_value is not None:
                 module = program if "\n" in program else inspection.emit(program, "foreach")
                 endings = suffixes(form.families)
+                if spec.clip_value is not None:
+                    module = _rewrite.clip_value(module, form.families, endings, spec.clip_value)
                 if form.clip:
                     module = _rewrite.clip(module, form.families, endings, given=form.clip == "sum")
+                if spec.accumulation != 1:
+                    module = _rewrite.average(module, form.families, endings, spec.accumulation)
                 if form.scaled:
                     module = _rewrite.scale(module, form.families, endings)
                 program = module
@@ -91,8 +95,10 @@ def executable(program: str, device: Any) -> _executable.Executable:
         return _executables[program, place]
 
 
-def sum_of_squares(families: tuple[Family, ...], scaled: bool) -> str:
+def sum_of_squares(families: tuple[Family, ...], scaled: bool, accumulation: float) -> str:
     """The program that adds the squares of all gradients."""
     endings = suffixes(families)
     module = _rewrite.sum_of_squares(families, endings)
+    if accumulation != 1:
+        module = _rewrite.average(module, families, endings, accumulation)
     return _rewrite.scale(module, families, endings) if scaled else module

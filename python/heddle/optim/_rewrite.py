@@ -186,7 +186,8 @@ def scale(text: str, families: Sequence[Family], endings: Sequence[str]) -> str:
     module.body = first + module.body
     for argument in module.arguments:
         donated = re.search(r"foreach\.donate = (\d+)", argument.attributes)
-        if donated is None:
+        # Gradients that become zero do so in a skipped step, too.
+        if donated is None or argument.name in values:
             continue
         place = int(donated.group(1))
         value, type_ = module.results[place], argument.type
@@ -208,6 +209,45 @@ def scale(text: str, families: Sequence[Family], endings: Sequence[str]) -> str:
         _Argument(FOUND_INF, "tensor<f32>", " {foreach.default = 0.000000e+00 : f32}"),
     ]
     return module.text()
+
+
+def _changed(
+    text: str, families: Sequence[Family], endings: Sequence[str], word: str, body: Sequence[str], result: str
+) -> str:
+    """Changes each element `%grad` of the gradients, of the type TYPE, to the value `result` of `body`."""
+    module = _Module(text)
+    first: list[str] = []
+    values = {}
+    for name, family in _grads(module, families, endings):
+        compute = _compute(family.grad)
+        values[name] = (f"{word}_{name}", _list(family.grad))
+        first += [
+            f"    %{word}_{name} = foreach.map (%grad = %{name} as {compute} : {_list(family.grad)}) -> "
+            f"{_list(family.grad)} {{",
+            *(f"      {line.replace('TYPE', compute)}" for line in body),
+            f"      foreach.yield {result} : {compute}",
+            "    }",
+        ]
+    module.replace_uses(values)
+    module.body = first + module.body
+    return module.text()
+
+
+def average(text: str, families: Sequence[Family], endings: Sequence[str], count: float) -> str:
+    """Divides gradients by `count`."""
+    body = [f"%count = arith.constant {count:.17e} : TYPE", "%mean = arith.divf %grad, %count : TYPE"]
+    return _changed(text, families, endings, "mean", body, "%mean")
+
+
+def clip_value(text: str, families: Sequence[Family], endings: Sequence[str], most: float) -> str:
+    """Limits the magnitude of every element of the gradients (torch.nn.utils.clip_grad_value_)."""
+    body = [
+        f"%most = arith.constant {most:.17e} : TYPE",
+        f"%least = arith.constant {-most:.17e} : TYPE",
+        "%raised = arith.maximumf %grad, %least : TYPE",
+        "%limited = arith.minimumf %raised, %most : TYPE",
+    ]
+    return _changed(text, families, endings, "limited", body, "%limited")
 
 
 def _sums(families: Sequence[Family], endings: Sequence[str]) -> list[str]:

@@ -124,6 +124,12 @@ class Spec:
     functional: Sequence[str] | None = None
     #: The arguments that the function takes by position after the lists, in the order of torch's.
     positional: Sequence[str] = ()
+    #: Gradients are sums of this many; each step divides them by it.
+    accumulation: float = 1.0
+    #: The largest magnitude of an element of the gradients; None: any.
+    clip_value: float | None = None
+    #: Whether the program sets gradients to zero.
+    zeroes: bool = False
     #: {"max_exp_avg_sq": "amsgrad"}: the function takes an empty list of the first if the second is false or 0.
     unneeded: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: The meaning of entries that other optimizers do not have, or that have another meaning there.

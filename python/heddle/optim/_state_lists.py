@@ -87,7 +87,7 @@ class StateLists:
         found: dict[str, StateList] = {}
         for ending in self._members.endings:
             for name, info in executable.arguments.items():
-                if not info.donated or not name.endswith(ending) or name == f"param{ending}":
+                if not info.donated or not name.endswith(ending) or name in (f"param{ending}", f"grad{ending}"):
                     continue
                 key = name.removesuffix(ending)
                 known = found.get(key)

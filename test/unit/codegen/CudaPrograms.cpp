@@ -69,6 +69,11 @@ const std::vector<NamedProgram> &standardPrograms() {
           "clip_by_global_norm+adamw",
           "clip_by_global_norm:dtype=f32/bf16+adamw:dtype=f32/bf16",
           "clip_by_global_norm+adamw:groups=true",
+          "unscale+clip_by_global_norm+adamw:ema=0.9,zero_grad=true",
+          "average:count=4+unscale+clip_by_value+sgd:momentum=0.9,ema=0.9,"
+          "zero_grad=true,dtype=f32/bf16",
+          "check_finite+lamb:zero_grad=true",
+          "unscale+adamw:schedule=cosine,schedule_steps=5,groups=true",
           "adadelta",
           "adamax:weight_decay=0.1,groups=true",
           "asgd",

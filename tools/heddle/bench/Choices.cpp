@@ -115,7 +115,8 @@ Expected<std::vector<DType>> readDTypes(const Arguments &arguments) {
   for (ElementTypes each : *types) {
     if (each.param != each.state)
       return usageError("option '--dtype': PARAMETERS/STATE applies only to "
-                        "'heddle bench optimizers', found '" +
+                        "'heddle bench optimizers' and 'heddle bench tail', "
+                        "found '" +
                         each.name() + "'; give one of f32, f64, bf16 and f16");
     result.push_back(each.param);
   }

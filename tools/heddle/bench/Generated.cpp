@@ -39,8 +39,10 @@ Expected<Generated> Generated::create(Device &device, std::string program) {
 }
 
 Error Generated::bind(const Lists &lists, bool swapState) {
+  // A step may replace gradients, too: by zeros.
   auto isState = [](const heddle_buffer_info &argument) {
-    return argument.is_list && argument.rank > 0 && argument.donated;
+    return argument.is_list && argument.rank > 0 && argument.donated &&
+           StringRef(argument.name) != "grad";
   };
   auto arguments = executable.arguments();
   // The parameters, and the lists of state.

@@ -55,6 +55,9 @@ ArrayRef<Optimizer> optimizers() {
       {"rprop", "rprop", 3, 4, 2, false, "etaplus"},
       {"sgd_schedule_free", "sgd_schedule_free", 3, 2, 1},
       {"sparse_adam", "sparse_adam", 3, 4},
+      // The gradient is read twice and set to 0.
+      {"tail", "unscale+clip_by_global_norm+adamw:ema=0.999,zero_grad=true", 5,
+       6, 3},
       {"yogi", "yogi", 3, 4}};
   return all;
 }

@@ -1,0 +1,105 @@
+"""What `heddle.optim.chain` adds to the program of an optimizer, beside clipping by the norm.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+from .._values import listed, real, short
+from ..errors import BadInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from ._spec import Family, Spec
+
+#: The entries of a schedule that are numbers.
+_SCHEDULE = ("warmup", "start", "steps", "end", "gamma", "decay")
+
+
+class Tail(NamedTuple):
+    """The arguments of `chain` that are part of the program."""
+
+    accumulation: float = 1.0
+    clip_value: float | None = None
+    ema: float = 0.0
+    zero_grad: bool = False
+    #: The options of the library, such as "schedule=cosine".
+    schedule: tuple[str, ...] = ()
+
+    def options(self) -> list[str]:
+        """The options of the optimizer's program."""
+        options = list(self.schedule)
+        if self.ema:
+            options.append(f"ema={self.ema!r}")
+        if self.zero_grad:
+            options.append("zero_grad=true")
+        return options
+
+    def extend(self, spec: Spec) -> Spec:
+        """The optimizer with these options."""
+        if self == Tail():
+            return spec
+        options = self.options()
+
+        def program(families: Sequence[Family], groups: bool, values: Mapping[str, Any]) -> str:
+            text = spec.program(families, groups, values)
+            if options and "\n" in text:
+                raise BadInput(
+                    f"{spec.name}: expected an optimizer of the library for ema, zero_grad or schedule, found a traced rule: "
+                    "write them into the rule"
+                )
+            return ",".join([text, *options]) if options else text
+
+        return dataclasses.replace(
+            spec, program=program, accumulation=self.accumulation, clip_value=self.clip_value, zeroes=self.zero_grad
+        )
+
+
+def tail(
+    accumulation: Any, clip_value: Any, ema: Any, zero_grad: Any, schedule: Mapping[str, Any] | str | None
+) -> Tail:
+    """Checks the arguments of `chain`."""
+    count = _number("accumulation", accumulation, "a number of at least 1", lambda value: value >= 1)
+    value = None
+    if clip_value is not None:
+        value = _number("clip_grad_value", clip_value, "a number of at least 0 or None", lambda value: value >= 0)
+    decay = 0.0
+    if ema is not None:
+        decay = _number("ema", ema, "a decay above 0 and below 1 or None", lambda value: 0 < value < 1)
+    if not isinstance(zero_grad, bool):
+        raise BadInput(f"zero_grad: expected True or False, found {short(zero_grad)}")
+    return Tail(count, value, decay, zero_grad, _schedule(schedule))
+
+
+def _number(name: str, value: Any, expected: str, is_right: Any) -> float:
+    number = real(value)
+    if isinstance(value, bool) or number is None or not is_right(number):
+        raise BadInput(f"{name}: expected {expected}, found {short(value)}")
+    return float(number)
+
+
+def _schedule(schedule: Mapping[str, Any] | str | None) -> tuple[str, ...]:
+    if schedule is None:
+        return ()
+    entries = {"kind": schedule} if isinstance(schedule, str) else schedule
+    if not hasattr(entries, "keys") or not isinstance(entries.get("kind"), str):
+        raise BadInput(
+            "schedule: expected the name of a schedule, or a dictionary such as {'kind': 'cosine', 'steps': 1000}, "
+            f"found {short(schedule)}"
+        )
+    options = [f"schedule={entries['kind']}"]
+    for name, value in entries.items():
+        if name == "kind":
+            continue
+        if name not in _SCHEDULE:
+            raise BadInput(f"schedule: expected the entries kind, {', '.join(_SCHEDULE)}, found {listed([repr(name)])}")
+        number = _number(f"schedule['{name}']", value, "a number of at least 0", lambda value: value >= 0)
+        options.append(f"schedule_{name}={number!r}")
+    return tuple(options)

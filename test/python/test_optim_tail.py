@@ -1,0 +1,213 @@
+"""`heddle.optim.chain` against PyTorch's own steps, one after another."""
+
+import copy
+import pickle
+
+import pytest
+
+import heddle
+
+torch = pytest.importorskip("torch")
+optim = pytest.importorskip("heddle.optim")
+
+STEPS = 12
+
+
+def make_models():
+    torch.manual_seed(3)
+    model = torch.nn.Sequential(torch.nn.Linear(5, 7), torch.nn.Tanh(), torch.nn.Linear(7, 1))
+    return model, copy.deepcopy(model)
+
+
+def losses(model, scale=1.0, count=STEPS):
+    """The losses of all steps, on data that both models see."""
+    generator = torch.Generator().manual_seed(5)
+    for _ in range(count):
+        inputs = torch.randn(16, 5, generator=generator)
+        yield scale * (model(inputs) ** 2).sum()
+
+
+def assert_same(ours, theirs, tolerance=2e-5):
+    for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=tolerance, atol=tolerance * 0.1)
+
+
+PAIRS = {
+    "AdamW": (lambda p, **k: optim.AdamW(p, lr=1e-2, **k), lambda p, **k: torch.optim.AdamW(p, lr=1e-2, **k)),
+    "SGD": (lambda p: optim.SGD(p, lr=1e-3, momentum=0.9), lambda p: torch.optim.SGD(p, lr=1e-3, momentum=0.9)),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("clip", [None, "norm", "value"])
+def test_chain_is_the_same_steps(name, clip):
+    ours, theirs = make_models()
+    average = torch.optim.swa_utils.AveragedModel(
+        theirs, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9))
+    clips = {"norm": {"clip_grad_norm": 0.5}, "value": {"clip_grad_value": 0.05}, None: {}}[clip]
+    first, second = (make(model.parameters()) for make, model in zip(PAIRS[name], (ours, theirs)))
+    optimizer = optim.chain(accumulation=4, ema=0.9, zero_grad=True, optimizer=first, **clips)
+    for number, (a, b) in enumerate(zip(losses(ours, count=4 * STEPS), losses(theirs, count=4 * STEPS))):
+        a.backward()
+        b.backward()
+        if number % 4 != 3:
+            continue
+        for param in theirs.parameters():
+            param.grad /= 4
+        norm = None
+        if clip == "norm":
+            norm = torch.nn.utils.clip_grad_norm_(theirs.parameters(), 0.5)
+        elif clip == "value":
+            torch.nn.utils.clip_grad_value_(theirs.parameters(), 0.05)
+        found = optimizer.step()
+        second.step()
+        second.zero_grad(set_to_none=False)
+        average.update_parameters(theirs)
+        if norm is not None:
+            torch.testing.assert_close(found.float(), norm)
+        assert all((param.grad == 0).all() for param in ours.parameters())
+    assert_same(ours, theirs)
+    for param, wanted in zip(ours.parameters(), average.module.parameters(), strict=True):
+        torch.testing.assert_close(optimizer.state[param]["ema"], wanted, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("accumulation", [1, 2])
+def test_grad_scaler_skips_the_step(accumulation):
+    ours, theirs = make_models()
+    average = torch.optim.swa_utils.AveragedModel(
+        theirs, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9))
+    optimizer = optim.chain(accumulation=accumulation, clip_grad_norm=0.5, ema=0.9, zero_grad=True,
+                            optimizer=optim.AdamW(ours.parameters(), lr=1e-2))
+    reference = torch.optim.AdamW(theirs.parameters(), lr=1e-2)
+    scalers = [torch.amp.GradScaler("cpu", init_scale=256, growth_interval=3) for _ in range(2)]
+    for step, (a, b) in enumerate(zip(losses(ours), losses(theirs))):
+        for scaler, loss in zip(scalers, (a, b)):
+            scaler.scale(loss).backward()
+        if step in (2, 7):
+            for model in (ours, theirs):
+                next(model.parameters()).grad.view(-1)[3] = float("inf")
+        before = [param.detach().clone() for param in ours.parameters()]
+        state = [{key: value.clone() for key, value in optimizer.state[param].items()} for param in ours.parameters()]
+        scalers[0].step(optimizer)
+        scalers[0].update()
+        scalers[1].unscale_(reference)
+        for param in theirs.parameters():
+            param.grad /= accumulation
+        torch.nn.utils.clip_grad_norm_(theirs.parameters(), 0.5)
+        scalers[1].step(reference)
+        scalers[1].update()
+        reference.zero_grad(set_to_none=False)
+        assert scalers[0].get_scale() == scalers[1].get_scale()
+        assert all((param.grad == 0).all() for param in ours.parameters())
+        if step in (2, 7):
+            for param, old, kept in zip(ours.parameters(), before, state):
+                assert torch.equal(param, old)
+                assert all(torch.equal(optimizer.state[param][key], value) for key, value in kept.items())
+        else:
+            average.update_parameters(theirs)
+    assert_same(ours, theirs)
+    for param, wanted in zip(ours.parameters(), average.module.parameters(), strict=True):
+        torch.testing.assert_close(optimizer.state[param]["ema"], wanted, rtol=2e-5, atol=2e-6)
+
+
+RATE = torch.optim.lr_scheduler
+SCHEDULES = [
+    ({"kind": "cosine", "steps": STEPS, "end": 0.1}, lambda o: RATE.CosineAnnealingLR(o, STEPS, eta_min=1e-3)),
+    ({"kind": "exponential", "gamma": 0.8}, lambda o: RATE.ExponentialLR(o, 0.8)),
+    ({"kind": "step", "steps": 3, "gamma": 0.5}, lambda o: RATE.StepLR(o, 3, 0.5)),
+    ({"kind": "one_cycle", "steps": STEPS, "warmup": 0.3 * STEPS, "start": 0.04, "end": 4e-6},
+     lambda o: RATE.OneCycleLR(o, 1e-2, STEPS, cycle_momentum=False)),
+    ({"kind": "constant", "warmup": 4, "start": 0.25}, lambda o: RATE.LinearLR(o, 0.25, 1.0, 4)),
+]
+
+
+@pytest.mark.parametrize("place", range(len(SCHEDULES)))
+def test_schedule_is_that_of_torch(place):
+    schedule, make = SCHEDULES[place]
+    ours, theirs = make_models()
+    optimizer = optim.chain(schedule=schedule, optimizer=optim.AdamW(ours.parameters(), lr=1e-2))
+    reference = torch.optim.AdamW(theirs.parameters(), lr=1e-2)
+    scheduler = make(reference)
+    for a, b in zip(losses(ours), losses(theirs)):
+        for loss, step in ((a, optimizer), (b, reference)):
+            step.zero_grad()
+            loss.backward()
+            step.step()
+        scheduler.step()
+    assert_same(ours, theirs)
+
+
+def test_groups_have_learning_rates_and_masks_of_their_own():
+    ours, theirs = make_models()
+
+    def groups(model):
+        return [{"params": [p for p in model.parameters() if p.ndim > 1], "lr": 2e-2},
+                {"params": [p for p in model.parameters() if p.ndim == 1], "weight_decay": 0.0}]
+
+    optimizer = optim.chain(clip_grad_norm=0.5, ema=0.9, schedule={"kind": "exponential", "gamma": 0.9},
+                            optimizer=optim.AdamW(groups(ours), lr=1e-2, weight_decay=0.1))
+    reference = torch.optim.AdamW(groups(theirs), lr=1e-2, weight_decay=0.1)
+    scheduler = RATE.ExponentialLR(reference, 0.9)
+    for a, b in zip(losses(ours), losses(theirs)):
+        for loss, step in ((a, optimizer), (b, reference)):
+            step.zero_grad()
+            loss.backward()
+        torch.nn.utils.clip_grad_norm_(theirs.parameters(), 0.5)
+        optimizer.step()
+        reference.step()
+        scheduler.step()
+    assert_same(ours, theirs)
+
+
+def test_zero_grad_of_a_gradient_in_another_order():
+    ours, _ = make_models()
+    optimizer = optim.chain(zero_grad=True, optimizer=optim.SGD(ours.parameters(), lr=1e-2))
+    weight = ours[0].weight
+    for param in ours.parameters():
+        param.grad = torch.ones_like(param)
+    weight.grad = torch.ones(5, 7).t()
+    before = weight.detach().clone()
+    optimizer.step()
+    torch.testing.assert_close(weight.detach(), before - 1e-2)
+    assert all((param.grad == 0).all() for param in ours.parameters())
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_copies_keep_the_tail(copied):
+    param = torch.nn.Parameter(torch.ones(3))
+    optimizer = copied(optim.chain(ema=0.5, zero_grad=True, optimizer=optim.SGD([param], lr=1.0)))
+    param = optimizer.param_groups[0]["params"][0]
+    for wanted in (0.0, -0.5):
+        param.grad = torch.ones(3)
+        optimizer.step()
+        assert (param.grad == 0).all()
+        torch.testing.assert_close(optimizer.state[param]["ema"], torch.full((3,), wanted))
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (dict(accumulation=0), "accumulation: expected a number of at least 1"),
+    (dict(clip_grad_value=-1), "clip_grad_value: expected a number of at least 0"),
+    (dict(clip_grad_norm=1, clip_grad_value=1), "clip_grad_value: expected None beside clip_grad_norm"),
+    (dict(ema=1), "ema: expected a decay above 0 and below 1"),
+    (dict(zero_grad=1), "zero_grad: expected True or False"),
+    (dict(schedule=3), "schedule: expected the name of a schedule"),
+    (dict(schedule={"kind": "cosine", "length": 3}), "schedule: expected the entries kind"),
+    (dict(schedule={"kind": "cosine", "steps": -3}), r"schedule\['steps'\]: expected a number"),
+])
+def test_errors_name_the_argument(arguments, message):
+    param = torch.nn.Parameter(torch.ones(3))
+    with pytest.raises(heddle.errors.BadInput, match=message):
+        optim.chain(optimizer=optim.SGD([param]), **arguments)
+
+
+@pytest.mark.parametrize("schedule, message", [
+    ("cosine", "'schedule=cosine' needs 'schedule_steps'"),
+    ("cosin", "option 'schedule'"),
+])
+def test_first_step_names_entries_that_contradict_each_other(schedule, message):
+    param = torch.nn.Parameter(torch.ones(3))
+    optimizer = optim.chain(schedule=schedule, optimizer=optim.SGD([param]))
+    param.grad = torch.ones(3)
+    with pytest.raises(heddle.errors.BadInput, match=message):
+        optimizer.step()
+    assert (param == 1).all()
