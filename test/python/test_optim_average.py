@@ -70,6 +70,44 @@ def test_modes(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_skipped_first_step_moves_nothing(name):
+    """GradScaler skips steps until its scale fits. Until the first real step, the state is no point to average."""
+    start = torch.tensor([5.0, -3.0])
+    param = torch.nn.Parameter(start.clone())
+    optimizer = make(name, [param])
+    scaler = torch.amp.GradScaler("cpu")
+    scaler.scale(torch.ones(()))
+    param.grad = torch.tensor([float("inf"), 1.0])
+    scaler.step(optimizer)
+    scaler.update()
+    for switch in (optimizer.eval, optimizer.train):
+        switch()
+        assert torch.equal(param.detach(), start)
+    param.grad = torch.ones(2) * scaler.get_scale()
+    scaler.step(optimizer)
+    wanted = torch.nn.Parameter(start.clone())
+    other = make(name, [wanted])
+    wanted.grad = torch.ones(2)
+    other.step()
+    assert torch.equal(param, wanted)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_closure_that_evaluates(name):
+    param = torch.nn.Parameter(torch.ones(3))
+    optimizer = make(name, [param])
+
+    def closure():
+        optimizer.eval()
+        param.grad = torch.ones(3)
+        return param.sum()
+
+    with pytest.raises(RuntimeError, match="parameters of evaluation"):
+        optimizer.step(closure)
+    assert torch.equal(param.detach(), torch.ones(3))
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_checkpoint_in_eval_mode(name):
     """A checkpoint has the averaged parameters, and the mode; training continues from it with the same bits."""
     params = support.parameters()

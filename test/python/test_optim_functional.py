@@ -181,6 +181,18 @@ def test_mistakes():
         functional.sgd(params, params, [None], True, **SGD)
 
 
+def test_a_tuple_cannot_take_state():
+    params = [torch.ones(3)]
+    with pytest.raises(heddle.BadInput, match=r"^sgd: momentum_buffer_list: expected a list, so .* params\[0\], found tuple"):
+        functional.sgd(params, [torch.ones(3)], (None,), **SGD)
+    torch.testing.assert_close(params[0], torch.ones(3), rtol=0, atol=0)  # nothing is written
+    plain = dict(SGD, momentum=0, dampening=0, nesterov=False)
+    for unneeded in ((None,), (torch.ones(3),)):
+        functional.sgd(params, [torch.ones(3)], unneeded, **plain)
+    functional.sgd(params, [None], (None,), **SGD)
+    functional.sgd(params, [torch.ones(3)], (torch.ones(3),), **SGD)
+
+
 def test_a_child_forked_during_calls_of_other_threads():
     """One thread is inside of a function, another compiles. Both keep a lock that nobody unlocks in the child."""
     code = """

@@ -63,7 +63,7 @@ def _moved(optimizer: Any, place: int) -> Iterator[tuple[Any, Any, float]]:
         raise BadInput(f"{name}: expected a number above 0 and at most 1 in group {place}, found {share}")
     for index, param in enumerate(group["params"]):
         base = peek(optimizer.state.get(param, {}), key)
-        if base is None:
+        if base is None or _counts_no_step(optimizer.state[param]):
             continue
         what = f"state '{key}' of parameter {index} of group {place}"
         if not isinstance(base, torch.Tensor) or base.shape != param.shape or base.device != param.device:
@@ -71,6 +71,12 @@ def _moved(optimizer: Any, place: int) -> Iterator[tuple[Any, Any, float]]:
             raise BadInput(f"{what}: expected a tensor of shape {tuple(param.shape)} on {param.device}, found {found}")
         check_state(what, local(base))
         yield local(param), local(base), share
+
+
+def _counts_no_step(state: Any) -> bool:
+    """Whether every step of a parameter was skipped, as GradScaler does: then its state has no values yet."""
+    step = peek(state, "step")
+    return step is not None and float(step) == 0
 
 
 def train(self: Any) -> None:

@@ -353,6 +353,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
+            if self.spec.average is not None:
+                _average.check_training(self)  # the closure may have called eval()
         # The first function is a constant for torch.compile. Without torch.compile, `_step` would take 2 us.
         if _is_traced() or _compiler() is not None:
             _step(self)

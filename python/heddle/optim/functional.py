@@ -68,7 +68,7 @@ class _Call:
                     for key, members in states.items():
                         made = optimizer.state[view].get(key)
                         if made is not members[place]:
-                            _give_back(members, place, made, key)
+                            _give_back(members, place, made)
             finally:
                 # Nothing of the caller is kept.
                 optimizer.state.clear()
@@ -89,15 +89,13 @@ class _Call:
         return optimizer
 
 
-def _give_back(members: Sequence[Any], place: int, made: Any, key: str) -> None:
+def _give_back(members: Any, place: int, made: Any) -> None:
     """Passes state to the caller that was created in the step, or that the program needed in another form."""
     given = members[place]
     if given is not None and made is not None:
         given.copy_(made)
-    elif isinstance(members, list):
-        members[place] = made
     else:
-        raise BadInput(f"{key}: expected a list, so that state can be added, found {type(members).__name__}")
+        members[place] = made
 
 
 def _check_tensors(name: str, lists: dict[str, Sequence[Any]]) -> None:
@@ -110,6 +108,16 @@ def _check_tensors(name: str, lists: dict[str, Sequence[Any]]) -> None:
             if not isinstance(member, torch.Tensor) and (needed or member is not None):
                 found = type(member).__name__
                 raise BadInput(f"{name}: {argument}[{place}]: expected a tensor{'' if needed else ' or None'}, found {found}")
+
+
+def _check_places(name: str, argument: str, members: Sequence[Any], grads: Sequence[Any]) -> None:
+    """Refuses a tuple to which the step would add state."""
+    for place, (member, grad) in enumerate(zip(members, grads)):
+        if member is None and grad is not None and not isinstance(members, list):
+            raise BadInput(
+                f"{name}: {argument}: expected a list, so that the step can add the state of params[{place}], found "
+                f"{type(members).__name__}"
+            )
 
 
 def _function(spec: Spec) -> Callable[..., None]:
@@ -154,6 +162,9 @@ def _function(spec: Spec) -> Callable[..., None]:
                     f"{name}: gradient {place}: expected shape {tuple(param.shape)} on {param.device}, found "
                     f"{tuple(grad.shape)} on {grad.device}"
                 )
+        for argument, (key, members) in zip(list(signature.parameters)[2:], zip(states, arguments[2:])):
+            if key not in spec.unneeded or values[spec.unneeded[key]]:
+                _check_places(name, argument, members, grads)
         if params:
             call(params, grads, lists, values, (given.arguments.get("grad_scale"), given.arguments.get("found_inf")))
 
