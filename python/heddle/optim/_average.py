@@ -75,8 +75,10 @@ def _moved(optimizer: Any, place: int) -> Iterator[tuple[Any, Any, float]]:
 
 def _counts_no_step(state: Any) -> bool:
     """Whether every step of a parameter was skipped, as GradScaler does: then its state has no values yet."""
-    step = peek(state, "step")
-    return step is not None and float(step) == 0
+    step = local(peek(state, "step"))
+    if isinstance(step, torch.Tensor):
+        return step.numel() == 1 and not step.any()
+    return isinstance(step, (int, float)) and step == 0
 
 
 def train(self: Any) -> None:
