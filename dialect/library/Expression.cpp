@@ -58,7 +58,6 @@ Scalar log1p(Scalar a) { return unary<math::Log1pOp>(a); }
 Scalar tanh(Scalar a) { return unary<math::TanhOp>(a); }
 Scalar abs(Scalar a) { return unary<math::AbsFOp>(a); }
 Scalar sign(Scalar a) { return unary<foreach::SignOp>(a); }
-Scalar cos(Scalar a) { return unary<math::CosOp>(a); }
 Scalar floor(Scalar a) { return unary<math::FloorOp>(a); }
 Scalar ceil(Scalar a) { return unary<math::CeilOp>(a); }
 Scalar maximum(Scalar a, Scalar b) { return binary<arith::MaximumFOp>(a, b); }

@@ -60,7 +60,6 @@ Scalar tanh(Scalar a);
 Scalar abs(Scalar a);
 /// -1, 0 or 1; NaN of NaN.
 Scalar sign(Scalar a);
-Scalar cos(Scalar a);
 Scalar floor(Scalar a);
 Scalar ceil(Scalar a);
 /// The larger or smaller operand; NaN if either is NaN.

@@ -166,7 +166,6 @@ Term log1p(const Term &a);
 Term tanh(const Term &a);
 Term abs(const Term &a);
 Term sign(const Term &a);
-Term cos(const Term &a);
 Term floor(const Term &a);
 Term ceil(const Term &a);
 Term maximum(const Term &a, const Term &b);

@@ -84,9 +84,19 @@ static Term progress(const Term &passed, double steps) {
   return minimum(maximum(passed / steps, 0), 1);
 }
 
+/// cos(pi x) of an `x` from 0 to 1, as a series that is exact to rounding: the
+/// cosine of any double would need local memory on a GPU.
+static Term cosOfHalfTurns(const Term &x) {
+  Term angle = std::numbers::pi * (x - 0.5), square = angle * angle;
+  Term series(1);
+  for (int k = 11; k >= 1; --k)
+    series = 1 - square * series / (2.0 * k * (2 * k + 1));
+  return -(angle * series);
+}
+
 /// From `from` to `to` as `part` goes from 0 to 1, along half a cosine.
 static Term alongCosine(const Term &part, double from, double to) {
-  return to + (from - to) / 2 * (1 + cos(std::numbers::pi * part));
+  return to + (from - to) / 2 * (1 + cosOfHalfTurns(part));
 }
 
 Term Schedule::factor(const Term &t) const {

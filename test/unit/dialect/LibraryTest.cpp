@@ -178,10 +178,13 @@ TEST(LibraryErrors, Programs) {
 }
 
 TEST(LibraryErrors, Options) {
-  EXPECT_EQ(errorOf("sgd:momentun=0.9"),
-            "'sgd' has no option 'momentun'; did you mean 'momentum'? Its "
-            "options are lr, momentum, dampening, weight_decay, nesterov, "
-            "cautious, maximize, state, groups, dtype");
+  EXPECT_EQ(
+      errorOf("sgd:momentun=0.9"),
+      "'sgd' has no option 'momentun'; did you mean 'momentum'? Its "
+      "options are lr, momentum, dampening, weight_decay, nesterov, "
+      "cautious, maximize, state, rounding, master, groups, ema, "
+      "zero_grad, schedule, schedule_warmup, schedule_start, "
+      "schedule_steps, schedule_end, schedule_gamma, schedule_decay, dtype");
   EXPECT_EQ(errorOf("global_norm:zzz=1"),
             "'global_norm' has no option 'zzz'. Its options are dtype");
   EXPECT_EQ(errorOf("sgd:lr=0.1,lr=0.2"),
