@@ -180,7 +180,8 @@ TEST(LibraryErrors, Options) {
   EXPECT_EQ(errorOf("sgd:momentun=0.9"),
             "'sgd' has no option 'momentun'; did you mean 'momentum'? Its "
             "options are lr, momentum, dampening, weight_decay, nesterov, "
-            "cautious, maximize, state, groups, dtype");
+            "cautious, maximize, state, rounding, master, groups, "
+            "dtype");
   EXPECT_EQ(errorOf("global_norm:zzz=1"),
             "'global_norm' has no option 'zzz'. Its options are dtype");
   EXPECT_EQ(errorOf("sgd:lr=0.1,lr=0.2"),
