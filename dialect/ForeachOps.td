@@ -269,6 +269,51 @@ def Foreach_RoundOp : Foreach_Op<"round", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Foreach_HighOp : Foreach_Op<"high", [Pure]> {
+  let summary = "the upper half of a float: the nearest bf16";
+  let description = [{
+    Of two bf16 that are equally near, the result is the one farther from 0. With `foreach.low`, this half determines
+    the float.
+
+    ```mlir
+    %high = foreach.high %x : f32
+    ```
+  }];
+  let arguments = (ins F32:$value);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Foreach_LowOp : Foreach_Op<"low", [Pure]> {
+  let summary = "the lower half of a float: its last 16 bits";
+  let description = [{
+    As a signed number, the lower half is what the bits of the float exceed those of the upper half by. NaN has a lower
+    half of 0.
+
+    ```mlir
+    %low = foreach.low %x : f32
+    ```
+  }];
+  let arguments = (ins F32:$value);
+  let results = (outs I16:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Foreach_JoinOp : Foreach_Op<"join", [Pure]> {
+  let summary = "the float with these halves";
+  let description = [{
+    Adds the lower half, a signed number, to the bits of the upper half. If these are the results of `foreach.high` and
+    `foreach.low` for one float, the result is that float, also if the upper half is infinite.
+
+    ```mlir
+    %x = foreach.join %high, %low : f32
+    ```
+  }];
+  let arguments = (ins F32:$high, I16:$low);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$high `,` $low attr-dict `:` type($high)";
+}
+
 def Foreach_IterationOp : Foreach_Op<"iteration", [Pure]> {
   let summary = "the number of the current iteration of the enclosing loop, counted from 0";
   let description = [{

@@ -35,6 +35,9 @@ OWN = {
     "arith.fptosi": "float -> integer",
     "arith.fptoui": "float -> integer",
     "arith.bitcast": "any -> any of the same width",
+    "foreach.high": "f32 -> f32",
+    "foreach.low": "f32 -> i16",
+    "foreach.join": "f32, i16 -> f32",
     "foreach.random": "i64, i64, i64, i64 -> i16 or i32",
     "foreach.round": "f32, i16 -> f32",
 }

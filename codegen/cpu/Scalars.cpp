@@ -70,6 +70,9 @@ private:
   LValue special(arith::ShLIOp) const;
   LValue special(arith::ShRSIOp) const;
   LValue special(arith::ShRUIOp) const;
+  LValue special(foreach::HighOp) const;
+  LValue special(foreach::LowOp) const;
+  LValue special(foreach::JoinOp) const;
   LValue special(foreach::RandomOp) const;
   LValue special(foreach::RoundOp op) const;
   LValue divide(bool isSigned, bool wantsQuotient) const;
@@ -375,6 +378,26 @@ LValue Emitter::special(arith::ShRSIOp) const {
   LValue most = llvm::ConstantInt::get(x->getType(),
                                        x->getType()->getIntegerBitWidth() - 1);
   return b.CreateAShr(x, b.CreateSelect(isWithin(count), count, most));
+}
+
+LValue Emitter::special(foreach::HighOp) const {
+  LValue x = at(0), bits = b.CreateBitCast(x, b.getInt32Ty());
+  LValue high = b.CreateAnd(b.CreateAdd(bits, b.getInt32(0x8000)),
+                            b.getInt32(0xffff0000));
+  return b.CreateSelect(b.CreateFCmpUNO(x, x), x,
+                        b.CreateBitCast(high, x->getType()));
+}
+
+LValue Emitter::special(foreach::LowOp) const {
+  LValue x = at(0), bits = b.CreateBitCast(x, b.getInt32Ty());
+  return b.CreateSelect(b.CreateFCmpUNO(x, x), b.getInt16(0),
+                        b.CreateTrunc(bits, b.getInt16Ty()));
+}
+
+LValue Emitter::special(foreach::JoinOp) const {
+  LValue high = at(0), bits = b.CreateBitCast(high, b.getInt32Ty());
+  return b.CreateBitCast(b.CreateAdd(bits, b.CreateSExt(at(1), b.getInt32Ty())),
+                         high->getType());
 }
 
 /// Philox4x32-10; see foreach.random.

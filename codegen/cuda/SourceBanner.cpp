@@ -60,7 +60,9 @@ void ProgramEmitter::emitBanner() {
 void ProgramEmitter::emitIncludes() {
   bool reduces = false, loops = false, shares = false, iterations = false;
   bool branchless = false, held = false, parts = false, randoms = false;
+  bool halves = false;
   program.walk([&](Operation *op) {
+    halves |= isa<foreach::HighOp, foreach::LowOp, foreach::JoinOp>(op);
     randoms |= isa<foreach::RandomOp, foreach::RoundOp>(op);
     reduces |= isa<fused::ReduceOp, fused::PrecomputeOp>(op);
     loops |= isa<fused::LoopOp>(op);
@@ -95,6 +97,8 @@ void ProgramEmitter::emitIncludes() {
     os << "#include \"branchless.cuh\"\n";
   if (loops)
     os << "#include \"grid.cuh\"\n";
+  if (halves)
+    os << "#include \"halves.cuh\"\n";
   if (iterations)
     os << "#include \"iterations.cuh\"\n";
   os << "#include \"math.cuh\"\n";

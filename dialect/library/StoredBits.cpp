@@ -25,35 +25,20 @@ template <typename OpTy> static Scalar converted(Scalar a, Type type) {
           OpTy::create(builder, builder.getUnknownLoc(), type, a.getValue())};
 }
 
-template <typename OpTy> static Scalar shifted(Scalar a, int64_t count) {
-  OpBuilder &builder = a.getBuilder();
-  Scalar by = integer(a, count, a.getType(), "half_width");
-  return {builder, OpTy::create(builder, builder.getUnknownLoc(), a.getValue(),
-                                by.getValue())};
-}
-
 Halves split(Scalar number) {
   OpBuilder &builder = number.getBuilder();
-  Type i32 = builder.getI32Type(), i16 = builder.getI16Type(),
-       f32 = builder.getF32Type();
-  Scalar isNumber = (!isNaN(number)).as("is_number");
-  Scalar bits = converted<arith::BitcastOp>(number, i32).as("bits");
-  Scalar half = integer(number, 1 << 15, i32, "half");
-  Scalar upper = shifted<arith::ShRSIOp>(bits + half, 16).as("upper");
-  Scalar high = converted<arith::BitcastOp>(
-      shifted<arith::ShLIOp>(upper, 16).as("high_bits"), f32);
-  Scalar low = converted<arith::TruncIOp>(bits, i16);
-  return {select(isNumber, high, number).as("high"),
-          select(isNumber, low, integer(number, 0, i16, "none")).as("low")};
+  Scalar high(builder, foreach::HighOp::create(builder, builder.getUnknownLoc(),
+                                               number.getValue()));
+  Scalar low(builder, foreach::LowOp::create(builder, builder.getUnknownLoc(),
+                                             number.getValue()));
+  return {high.as("high"), low.as("low")};
 }
 
 Scalar joined(Halves halves) {
   OpBuilder &builder = halves.high.getBuilder();
-  Type i32 = builder.getI32Type();
-  Scalar high = converted<arith::BitcastOp>(halves.high, i32).as("high_bits");
-  Scalar low = converted<arith::ExtSIOp>(halves.low, i32).as("low_bits");
-  return converted<arith::BitcastOp>((high + low).as("bits"),
-                                     builder.getF32Type());
+  return {builder, foreach::JoinOp::create(builder, builder.getUnknownLoc(),
+                                           halves.high.getValue(),
+                                           halves.low.getValue())};
 }
 
 Scalar position(Scalar like) {

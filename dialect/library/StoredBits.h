@@ -14,10 +14,8 @@
 
 namespace heddle::library {
 
-/// An f32 as the nearest bf16 (of two, the one farther from 0), as f32, and the
-/// lower half of its bits, an i16. If the lower half is negative as a signed
-/// number, the bf16 is the next one away from 0, so that the sum of both is the
-/// f32 again, also if the bf16 is infinite. NaN has no lower half.
+/// The halves of an f32: a bf16, as f32, and an i16; see foreach.high and
+/// foreach.low.
 struct Halves {
   Scalar high, low;
 };

@@ -193,6 +193,21 @@ struct Operations {
     std::copy_n(body.integers(x.a), count, body.integers(x.result));
   }
 
+  static void lowHalf(const Instruction &x, Body &body, int64_t count) {
+    const double *a = body.floats(x.a);
+    int64_t *result = body.integers(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = lowOf(a[k]);
+  }
+
+  static void join(const Instruction &x, Body &body, int64_t count) {
+    const double *high = body.floats(x.a);
+    const int64_t *low = body.integers(x.b);
+    double *result = body.floats(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = joinOf(high[k], low[k]);
+  }
+
   static void randoms(const Instruction &x, Body &body, int64_t count) {
     const int64_t *seed = body.integers(x.a), *stream = body.integers(x.b),
                   *block = body.integers(x.c), *position = body.integers(x.d);
@@ -275,6 +290,11 @@ struct Operations {
                      : (toFloat ? fromBits : copyIntegers);
   }
 
+  static Body::Run special(foreach::HighOp) {
+    return float1<[](double a) { return highOf(a); }>;
+  }
+  static Body::Run special(foreach::LowOp) { return lowHalf; }
+  static Body::Run special(foreach::JoinOp) { return join; }
   static Body::Run special(foreach::RandomOp) { return randoms; }
   static Body::Run special(foreach::RoundOp op) {
     return op.getTo().isBF16() ? roundAtRandom<true> : roundAtRandom<false>;

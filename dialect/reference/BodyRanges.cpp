@@ -501,6 +501,27 @@ struct RangeOperations {
                        : Range{std::min(low, high), std::max(low, high)});
     }
   }
+  /// Monotone in the upper half, and in the lower half away from 0.
+  static void join(const Instruction &x, Body &body, int64_t count) {
+    const double *value = body.floats(x.result);
+    for (int64_t k = 0; k < count; ++k) {
+      Range high = floatAt(body, x.a, k);
+      IntegerRange low = integerAt(body, x.b, k);
+      auto at = [&](double end, bool isUp) {
+        // The lower half of a zero is that of the sign that goes further.
+        if (end == 0)
+          end = isUp ? 0.0 : -0.0;
+        bool isMost = isUp != std::signbit(end);
+        int64_t least = end == 0 ? std::max<int64_t>(low.low, 0) : low.low;
+        return joinOf(end, isMost ? std::max(low.high, least) : least);
+      };
+      set(body, x.result, k,
+          high.isExact() && low.isExact()
+              ? Range::exactly(value[k])
+              : special<1>({high}, value[k],
+                           {at(high.low, false), at(high.high, true)}));
+    }
+  }
   /// With known bits, rounding is monotone. Otherwise the result is between the
   /// results for the fewest and the most bits.
   template <bool ToBrain>
@@ -611,6 +632,10 @@ struct RangeOperations {
     return fromFloat ? toFloat ? copyFloats : toBits
                      : (toFloat ? fromBits : copyIntegers);
   }
+  static Body::Run special(foreach::HighOp) {
+    return float1<[](double a) { return highOf(a); }>;
+  }
+  static Body::Run special(foreach::JoinOp) { return join; }
   static Body::Run special(foreach::RoundOp op) {
     return op.getTo().isBF16() ? roundAtRandom<true> : roundAtRandom<false>;
   }

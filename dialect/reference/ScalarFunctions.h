@@ -129,6 +129,19 @@ inline double floatOf(int64_t bits, unsigned width) {
                      : llvm::bit_cast<double>(bits);
 }
 
+/// The halves of a float; see foreach.high, foreach.low and foreach.join.
+inline double highOf(double a) {
+  if (std::isnan(a))
+    return a;
+  return floatOf((bitsOf(a, 32) + 0x8000) & ~int64_t(0xffff), 32);
+}
+inline int64_t lowOf(double a) {
+  return std::isnan(a) ? 0 : static_cast<int16_t>(bitsOf(a, 32));
+}
+inline double joinOf(double high, int64_t low) {
+  return floatOf(bitsOf(high, 32) + low, 32);
+}
+
 /// Number `position` of `width` bits after the beginning of `block`; see
 /// foreach.random.
 inline int64_t randomAt(uint64_t seed, uint64_t stream, uint64_t block,

@@ -15,8 +15,14 @@ func.func @random(%x: !list, %seed: tensor<i64>) -> !list {
     %r = foreach.round %x to bf16 by %bits : f32
     // CHECK: foreach.round %{{.*}} to f16 by %{{.*}} : f32
     %s = foreach.round %r to f16 by %bits : f32
+    // CHECK: foreach.high %{{.*}} : f32
+    %high = foreach.high %s : f32
+    // CHECK: foreach.low %{{.*}} : f32
+    %low = foreach.low %s : f32
+    // CHECK: foreach.join %{{.*}}, %{{.*}} : f32
+    %x1 = foreach.join %high, %low : f32
     %w = arith.sitofp %word : i32 to f32
-    %t = arith.addf %s, %w : f32
+    %t = arith.addf %x1, %w : f32
     foreach.yield %t : f32
   }
   return %y : !list

@@ -175,7 +175,7 @@ func.func @upward(%x: tensor<f64>) {
 
 func.func @nested(%x: tensor<f32>) {
   %r = foreach.map (%a = %x : tensor<f32>) -> tensor<f32> {
-    // expected-error@+1 {{'foreach.map' op is not a scalar operation, which the body of 'foreach.map' requires; the scalar operations of foreach are extent, index, iteration, sign}}
+    // expected-error@+1 {{'foreach.map' op is not a scalar operation, which the body of 'foreach.map' requires; the scalar operations of foreach are extent, high, index, iteration, join, low, random, round, sign}}
     %b = foreach.map () -> tensor<f32> {
       %c = arith.constant 1.0 : f32
       foreach.yield %c : f32

@@ -140,6 +140,25 @@ def checkpoint(device, folder):
             torch.testing.assert_close(full(left.detach()), full(right.detach()), rtol=2e-5, atol=2e-6)
 
 
+def rounding(device, mesh):
+    """Random numbers do not depend on the number of processes if shards start at multiples of 8 elements."""
+    generator = torch.Generator().manual_seed(1)
+    values, gradients = (
+        [torch.randn(shape, generator=generator).to(device, torch.bfloat16) for shape in ((16, 8), (7, 16), (64,))]
+        for _ in range(2)
+    )
+    whole = [torch.nn.Parameter(value.clone()) for value in values]
+    shards = [torch.nn.Parameter(distribute_tensor(value.clone(), mesh, [Shard(0)])) for value in values]
+    for params in (whole, shards):
+        optimizer = heddle.optim.AdamW(params, lr=0.1, rounding="stochastic", seed=3)
+        for _ in range(3):
+            for param, grad in zip(params, gradients):
+                param.grad = grad.clone() if params is whole else distribute_tensor(grad.clone(), mesh, [Shard(0)])
+            optimizer.step()
+    for param, shard in zip(whole, shards):
+        assert torch.equal(param, full(shard))
+
+
 def main():
     rank, world, folder, kind = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
     if kind == "cuda":
@@ -155,6 +174,7 @@ def main():
         train(rank, torch.nn.Sequential(*layers).to(device), torch.ones(2, 4, device=device) * (rank + 1), name)
     mixed(device, mesh)
     reductions(device, mesh)
+    rounding(device, mesh)
     checkpoint(device, folder)
     dist.barrier()
     dist.destroy_process_group()

@@ -72,7 +72,7 @@ class Part:
         self.lists_of_hyperparameters = {
             name: self.new_addresses(self.graph, name, 0) for name in self.hyperparameter_names(lists=True)
         }
-        self._blocks = self._seed = None
+        self._blocks: Any = None
         if _storage.SEED in self.graph.executable.arguments:
             self._bind_random_numbers(first_blocks(), dict(options)[_storage.SEED])
         self.group_of = numpy.array([member.group for member in self._members.all])

@@ -133,6 +133,14 @@ std::vector<Code> specialFloats(const std::string &type) {
                                         "%v = arith.trunci %w : i32 to i16\n"
                                         "%r = foreach.round %a to " +
                                             std::string(to) + " by %v : f32"});
+    codes.push_back({"foreach.high", "%r = foreach.high %a : f32"});
+    codes.push_back({"foreach.low",
+                     "%w = foreach.low %a : f32\n"
+                     "%r = arith.extsi %w : i16 to i32",
+                     "i32"});
+    codes.push_back({"foreach.join", "%h = foreach.high %b : f32\n"
+                                     "%l = foreach.low %a : f32\n"
+                                     "%r = foreach.join %h, %l : f32"});
     codes.push_back({"arith.bitcast", "%w = arith.bitcast %a : f32 to i32\n"
                                       "%n = arith.constant 1 : i32\n"
                                       "%v = arith.xori %w, %n : i32\n"
