@@ -186,7 +186,7 @@ def FusedRematerialize : Pass<"fused-rematerialize", "::heddle::fused::ProgramOp
     stores this value.
 
     If a result of the first sweep replaces an operand in place, the operand is lost for the second sweep. The result
-    moves to the second sweep where that helps.
+    moves to the second sweep where that helps. An epilogue that replaces a device scalar also yields its old value.
 
     ```mlir
     %m1, %u, %s = fused.sweep (%m = %m, %g = %g, %p = %p : !list) -> (!list, !list, !each) {

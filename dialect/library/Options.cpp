@@ -138,7 +138,7 @@ StringRef nearest(StringRef word, ArrayRef<StringRef> words) {
     best = candidate;
     bestDistance = distance;
   }
-  // `clip` means clip_by_global_norm, and `norm` means global_norm.
+  // The shortest name with the word: `norm` means global_norm.
   if (best.empty() && word.size() >= 3)
     for (StringRef candidate : words)
       if (candidate.contains(word) &&
