@@ -359,10 +359,15 @@ void RowsEmitter::exchangeParts(unsigned phase) {
   // they replace values, all threads must have read these before.
   if (replacesRows())
     os << "heddle::fence();\n__syncthreads();\n";
+  // Without elements to compute, only the block that stores row results needs
+  // the states of the others. These must not get two rows ahead of it.
+  bool allReceive = phase < lastPhase || !workOf(phase).roots.empty();
+  StringRef receives =
+      allReceive ? "" : ", part_of_tile == 0 || tile.count > 1";
   for (fused::ReduceOp op : complete)
     os << accumulators[op] << " = heddle::over_parts<" << kindOf(op) << ", "
        << layout.threads << ">(" << accumulators[op] << ", " << sentStates(op)
-       << ", " << parts << ", tile_index);\n";
+       << ", " << parts << ", tile_index" << receives << ");\n";
   os.unindent() << "}\n";
 }
 

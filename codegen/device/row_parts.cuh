@@ -86,10 +86,11 @@ struct row_parts {
 };
 
 // Sends the state of this block's part to the other blocks of the row, and combines the
-// states of all parts; every thread has the result.
+// states of all parts; every thread has the result. A block that needs no result does not
+// receive, so it need not wait.
 template <class Kind, int Threads>
 __device__ __forceinline__ typename Kind::state
-over_parts(typename Kind::state mine, numbered *sent, const row_parts &parts, int tile_index) {
+over_parts(typename Kind::state mine, numbered *sent, const row_parts &parts, int tile_index, bool receives = true) {
   using state = typename Kind::state;
   static_assert(sizeof(state) % 4 == 0, "words are sent");
   constexpr int words = sizeof(state) / 4;
@@ -99,7 +100,7 @@ over_parts(typename Kind::state mine, numbered *sent, const row_parts &parts, in
 #pragma unroll
     for (int w = 0; w < words; ++w)
       write_now(sent + parts.place<state>(tile_index, parts.first) + w, numbered{own.word[w], parts.exchange});
-  if (part < parts.count)
+  if (receives && part < parts.count)
 #pragma unroll
     for (int w = 0; w < words; ++w) {
       numbered received;
