@@ -9,7 +9,8 @@
 // CHECK-NEXT:   const heddle::row_group<256, Items> group(parts);
 // CHECK:            sum_part = heddle::over_row<heddle::add<float>, 256>(sum_part, group.lanes);
 // CHECK-NEXT:       if (parts.is_divided()) {
-// CHECK-NEXT:         sum_part = heddle::over_parts<heddle::add<float>, 256>(sum_part, params.sum_of_parts, parts, tile_index, part_of_tile == 0 || tile.count > 1);
+// CHECK-NEXT:         sum_part = heddle::over_parts<heddle::add<float>, 256>(sum_part, params.sum_of_parts, parts, tile_index,
+// CHECK-NEXT:             part_of_tile == 0 || tile.count > 1);
 // CHECK:            if (there && group.lane == 0 && part_of_tile == 0) {
 // CHECK-NEXT:         tile.sum[row] = sum;
 // CHECK:            parts.next_row();
@@ -27,7 +28,8 @@
 // CHECK-NEXT:     sum_part = heddle::over_block<heddle::add<float>, 256>(sum_of_row);
 // Blocks exchange the states of their parts.
 // CHECK:        if (parts.is_divided()) {
-// CHECK-NEXT:     sum_part = heddle::over_parts<heddle::add<float>, 256>(sum_part, params.sum_of_parts, parts, tile_index, part_of_tile == 0 || tile.count > 1);
+// CHECK-NEXT:     sum_part = heddle::over_parts<heddle::add<float>, 256>(sum_part, params.sum_of_parts, parts, tile_index,
+// CHECK-NEXT:         part_of_tile == 0 || tile.count > 1);
 // CHECK:        if (threadIdx.x == 0 && part_of_tile == 0)
 // CHECK-NEXT:     tile.sum[row] = sum;
 // CHECK:      wide_process(

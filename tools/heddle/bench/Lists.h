@@ -46,7 +46,7 @@ public:
            element * dtypeSize(dtype(kind));
   }
   /// The most values of state that each tensor has, such as its step counter.
-  static constexpr size_t kTensorStates = 3;
+  static constexpr size_t kTensorStates = 4;
   /// A float32 value of a member; those of all members form one array.
   char *tensorState(size_t which, size_t member) const {
     return tensorStates.address() + 4 * (which * size() + member);
