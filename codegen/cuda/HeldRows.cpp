@@ -354,7 +354,7 @@ void RowsEmitter::declareGroup() {
     return;
   rowsAtOnce = scope.fresh("rows_at_once");
   os << "constexpr int " << rowsAtOnce << " = Items <= " << kNarrowItems
-     << " ? " << narrowRows(sweep, layout) << " : 1;\n";
+     << " ? " << layout.narrowRows << " : 1;\n";
 }
 
 LogicalResult RowsEmitter::emitHeldWalk() {

@@ -93,6 +93,13 @@ __device__ __forceinline__ typename Kind::state over_row(typename Kind::state mi
   return all;
 }
 
+// Two states of every thread. A kernel has several forms of held rows, which share them.
+template <class Kind, int Threads>
+__device__ __forceinline__ typename Kind::state (&shared_states())[Threads / 32][2][32] {
+  __shared__ typename Kind::state of_warp[Threads / 32][2][32];
+  return of_warp;
+}
+
 // Combines the column states of all groups and stores them at `to`: in each warp, then
 // over the warps.
 template <class Kind, int Threads, int Items, int ItemsOfGroup>
@@ -106,7 +113,7 @@ store_columns(const typename Kind::state (&mine)[Items], const row_group<Threads
     return;
   }
   constexpr int warps = Threads / 32;
-  __shared__ typename Kind::state of_warp[warps][2][32];
+  auto &of_warp = shared_states<Kind, Threads>();
   const int step = (group.lanes + 31) / 32; // the warps of a group, at least one
 #pragma unroll
   for (int k = 0; k < Items; k += 2) {

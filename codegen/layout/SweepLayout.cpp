@@ -301,9 +301,11 @@ LogicalResult Builder::build() {
                                "share rows");
     layout.columns = layout.segments[s].columns = schedule.getColumns();
   }
-  if (layout.rank == 2)
+  if (layout.rank == 2) {
+    layout.narrowRows = narrowRows(sweep, layout);
     for (SegmentLayout &segment : layout.segments)
       segment.held = heldColumns(segment);
+  }
   if (dividesColumns(sweep, layout))
     layout.columnRange = kColumnRange;
   layout.rowParts = dividesRows(sweep, layout);

@@ -113,6 +113,9 @@ struct SweepLayout {
   bool rowParts = false;
   /// Whether blocks that divide a row hold their parts in registers.
   bool heldParts = false;
+  /// The narrow rows that a thread loads before it processes them
+  /// (RowsForm.h).
+  int64_t narrowRows = 1;
   std::string name;
 
   void addScratch(ScratchSlot slot);
