@@ -45,8 +45,9 @@ namespace {
 /// Builds the composition.
 class Composer {
 public:
-  Composer(func::FuncOp left, func::FuncOp right, Location loc)
-      : left(left), right(right), loc(loc), builder(loc.getContext()) {}
+  Composer(func::FuncOp left, func::FuncOp right, Location loc, bool isLast)
+      : left(left), right(right), loc(loc), isLast(isLast),
+        builder(loc.getContext()) {}
 
   FailureOr<OwningOpRef<ModuleOp>> run();
 
@@ -67,11 +68,13 @@ private:
   FailureOr<unsigned> shareArgument(unsigned shared, unsigned number);
   void cloneBody(func::FuncOp from);
   LogicalResult checkResults();
+  void keepForNext();
   void keepIfSkipped();
   Value kept(Value found, Value now, Value before);
 
   func::FuncOp left, right;
   Location loc;
+  bool isLast;
   OpBuilder builder;
   func::FuncOp function;
   IRMapping mapping;
@@ -164,6 +167,17 @@ LogicalResult Composer::checkResults() {
   return success();
 }
 
+/// Keeps the results that `right` reads and does not replace, for the program
+/// after it: `check_finite` in `average+check_finite+sgd` has no gradients
+/// among its results.
+void Composer::keepForNext() {
+  for (Result &read : results)
+    if (read.consumed)
+      read.consumed = llvm::any_of(results, [&](const Result &result) {
+        return result.isOfRight && result.name == read.name;
+      });
+}
+
 /// Keeps the arguments that only `right` replaces if `left` has found
 /// gradients that are not finite.
 void Composer::keepIfSkipped() {
@@ -246,6 +260,8 @@ FailureOr<OwningOpRef<ModuleOp>> Composer::run() {
       }
     results.push_back(result);
   }
+  if (!isLast)
+    keepForNext();
   keepIfSkipped();
   if (failed(checkResults()))
     return failure();
@@ -268,11 +284,11 @@ FailureOr<OwningOpRef<ModuleOp>> Composer::run() {
 }
 
 FailureOr<OwningOpRef<ModuleOp>> compose(ModuleOp left, ModuleOp right,
-                                         Location loc) {
+                                         Location loc, bool isLast) {
   auto only = [](ModuleOp module) {
     return *module.getOps<func::FuncOp>().begin();
   };
-  return Composer(only(left), only(right), loc).run();
+  return Composer(only(left), only(right), loc, isLast).run();
 }
 
 } // namespace heddle::library

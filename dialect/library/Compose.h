@@ -27,11 +27,14 @@ inline constexpr llvm::StringLiteral kFoundInf = "found_inf";
 
 /// The program that runs `left`, then `right`, each a module of one function.
 /// An argument of `right` with the name of a result of `left` takes this
-/// result, which is then no result of the composition. Other arguments with the
-/// same name become one argument. The function is named after both. Emits an
-/// error at `loc` if names are equal but types or defaults differ.
+/// result, which is then no result of the composition. If another program
+/// follows (`isLast` is false), it is one, unless `right` replaces it: the next
+/// program takes it, too. Other arguments with the same name become one
+/// argument. The function is named after both. Emits an error at `loc` if names
+/// are equal but types or defaults differ.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
-compose(mlir::ModuleOp left, mlir::ModuleOp right, mlir::Location loc);
+compose(mlir::ModuleOp left, mlir::ModuleOp right, mlir::Location loc,
+        bool isLast = true);
 
 } // namespace heddle::library
 

@@ -184,7 +184,7 @@ FailureOr<OwningOpRef<ModuleOp>> Reader::read(StringRef dtype) {
     if (Option *option = request.options.find("dtype"); option && option->given)
       shared = option->getValue();
   OwningOpRef<ModuleOp> whole;
-  for (auto [part, request] : llvm::zip(parts, requests)) {
+  for (auto [number, part, request] : llvm::enumerate(parts, requests)) {
     Option *option = request.options.find("dtype");
     if (option && !option->given && !shared.empty() && !option->parse(shared))
       return emitError(at(part))
@@ -199,7 +199,7 @@ FailureOr<OwningOpRef<ModuleOp>> Reader::read(StringRef dtype) {
       whole = std::move(*module);
       continue;
     }
-    module = compose(*whole, **module, at(part));
+    module = compose(*whole, **module, at(part), number + 1 == parts.size());
     if (failed(module) || failed(verify(**module)))
       return failure();
     whole = std::move(*module);

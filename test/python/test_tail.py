@@ -208,6 +208,23 @@ def test_tail_is_the_same_steps_one_after_another(rule, options, tmp_path):
     check(Tail(rule, **options), "f64", tmp_path, special=options["unscale"])
 
 
+@pytest.mark.parametrize("options", [dict(average=4), dict(average=4, clip="value"), dict(average=4, zero=True, ema=0.9)], ids=str)
+def test_a_check_passes_on_the_gradients_before_it(options, tmp_path):
+    check(Tail("adamw", checks=True, **options), "f64", tmp_path)
+
+
+@pytest.mark.parametrize("text", [
+    "average:count=4+check_finite", "average:count=4+global_norm", "average:count=4+global_norm+check_finite",
+    "check_finite+average:count=4+global_norm", "clip_by_value:max_value=2+check_finite",
+    "clip_by_global_norm:max_norm=10+check_finite"])
+def test_programs_that_only_read_gradients_do_not_hide_those_before_them(text, tmp_path):
+    param, grad = np.zeros(4), np.float64([8, 8, 8, -8])
+    results = run(tmp_path, program(f"{text}+sgd:lr=1", "f64"), [param], [[grad]])
+    for executor, (step,) in results.items():
+        np.testing.assert_allclose(step["param"][0], -grad / (8 / 5 if "norm=10" in text else 4), err_msg=executor)
+        assert "grad" not in step
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_single_precision(rule, tmp_path):
     check(Tail(rule, **FULL), "f32", tmp_path)

@@ -59,6 +59,25 @@ TEST(Compose, SharedArguments) {
   EXPECT_EQ(resultsOf(runner.function), (Names{"norm", "param"}));
 }
 
+/// A program that only reads the gradients hides no change of those before it.
+TEST(Compose, ReadersPassGradientsOn) {
+  for (const char *reader :
+       {"check_finite", "global_norm", "global_norm+check_finite"}) {
+    Context context;
+    Runner runner = Runner::library(
+        context, (llvm::Twine("average:count=4+") + reader + "+sgd").str());
+    // The average feeds the reader and the optimizer, and nothing else reads
+    // the argument.
+    EXPECT_TRUE(runner.function.getArgument(0).hasOneUse()) << reader;
+    EXPECT_FALSE(runner.function.getArgAttr(0, foreach::kDonateAttr)) << reader;
+    EXPECT_EQ(resultsOf(runner.function).back(), "param") << reader;
+  }
+  // The last program reads them, too, and they are no result.
+  Context context;
+  Runner runner = Runner::library(context, "clip_by_value+check_finite");
+  EXPECT_EQ(resultsOf(runner.function), (Names{"found_inf"}));
+}
+
 TEST(Compose, Families) {
   Context context;
   Runner runner =
