@@ -214,3 +214,97 @@ def test_wrong_masters():
     with pytest.raises(BadInput, match=r"values\[1\]: expected a tensor of shape \(5,\), found shape \(6,\)"):
         heddle.optim.load_masters(optimizer, [torch.zeros(33, 7), torch.zeros(6), torch.zeros(4099), torch.zeros(())])
     assert same(before, params)
+
+
+@pytest.mark.parametrize(
+    "value, message",
+    [
+        (torch.zeros(5).to_sparse(), r"values\[1\]: expected a dense tensor, found torch.sparse_coo"),
+        (torch.zeros(5, device="meta"), r"values\[1\]: expected a tensor with data, found one on the device meta"),
+        (torch.zeros(5, dtype=torch.complex64), r"values\[1\]: expected real numbers, found torch.complex64"),
+    ],
+)
+def test_masters_without_numbers_write_nothing(value, message):
+    params = parameters()
+    optimizer = heddle.optim.AdamW(params, master="split")
+    before = [param.detach().clone() for param in params]
+    values = [torch.zeros_like(param, dtype=torch.float32) for param in params]
+    values[1] = value
+    with pytest.raises(BadInput, match=message):
+        heddle.optim.load_masters(optimizer, values)
+    assert same(before, params)
+
+
+def test_masters_may_be_other_parameters():
+    params = [torch.nn.Parameter(torch.zeros(3)), torch.nn.Parameter(torch.ones(3))]
+    heddle.optim.load_masters(heddle.optim.AdamW(params), params[::-1])
+    assert params[0].tolist() == [1, 1, 1] and params[1].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("options", [{"master": "split"}, {"master": "f32"}, {}])
+def test_hooks_of_a_load_do_not_round_state(options):
+    options = {"state_dtype": torch.float32, **options}
+    params = parameters()
+    optimizer = heddle.optim.AdamW(params, **options)
+    run(optimizer, params, 3)
+    saved = copy.deepcopy(optimizer.state_dict())
+    others = [torch.nn.Parameter(param.detach().clone()) for param in params]
+    loaded = heddle.optim.AdamW(others, **options)
+    loaded.register_load_state_dict_pre_hook(lambda optimizer, state: None)
+    seen = []
+    loaded.register_load_state_dict_post_hook(lambda each: seen.append(each.state[others[0]]["exp_avg"].dtype))
+    loaded.load_state_dict(saved)
+    assert seen == [torch.float32]
+    assert len(loaded._optimizer_load_state_dict_pre_hooks) == len(loaded._optimizer_load_state_dict_post_hooks) == 1
+    run(optimizer, params, 2, 3)
+    run(loaded, others, 2, 3)
+    assert same(heddle.optim.masters(optimizer), heddle.optim.masters(loaded))
+
+
+def test_a_hook_may_change_loaded_state():
+    params = parameters()
+    optimizer = heddle.optim.AdamW(params, state_dtype=torch.float32)
+    run(optimizer, params, 1)
+    optimizer.register_load_state_dict_post_hook(lambda each: each.state[params[0]]["exp_avg"].zero_())
+    optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    assert not optimizer.state[params[0]]["exp_avg"].any()
+
+
+@pytest.mark.parametrize(
+    "master, value, message",
+    [
+        ("f32", torch.zeros(7), r"state 'master_param' of parameter 0: expected a tensor of shape \(33, 7\), found"),
+        ("split", torch.zeros((), dtype=torch.int16), r"state 'param_low' of parameter 0: expected a tensor of shape"),
+        ("split", torch.zeros(33, 7), r"state 'param_low' of parameter 0: expected a tensor of torch.int16"),
+    ],
+)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_loaded_masters_that_do_not_fit_write_nothing(master, value, message, dtype):
+    params = parameters()
+    optimizer = heddle.optim.AdamW(params, master=master)
+    run(optimizer, params, 1)
+    saved = copy.deepcopy(optimizer.state_dict())
+    saved["state"][0]["master_param" if master == "f32" else "param_low"] = value
+    others = parameters(dtype, seed=1)
+    loaded = heddle.optim.AdamW(others, **({"master": master} if dtype == torch.bfloat16 else {}))
+    before = [param.detach().clone() for param in others]
+    with pytest.raises(BadInput, match=message):
+        loaded.load_state_dict(saved)
+    assert same(before, others) and not loaded.state
+
+
+def test_state_of_torch_without_step_counter():
+    """PyTorch's SGD keeps no step counter; one that random rounding needs must not make the first step of a buffer."""
+    param = torch.nn.Parameter(torch.zeros(3))
+    theirs = torch.optim.SGD([param], lr=1.0, momentum=0.5, dampening=0.5)
+    param.grad = torch.ones(3)
+    theirs.step()
+    other = torch.nn.Parameter(param.detach().clone())
+    ours = heddle.optim.SGD(
+        [other], lr=1.0, momentum=0.5, dampening=0.5, state_dtype=torch.bfloat16, rounding="stochastic"
+    )
+    ours.load_state_dict(copy.deepcopy(theirs.state_dict()))
+    param.grad, other.grad = torch.full((3,), 3.0), torch.full((3,), 3.0)
+    theirs.step()
+    ours.step()
+    assert torch.equal(param, other)

@@ -211,3 +211,40 @@ def test_first_step_names_entries_that_contradict_each_other(schedule, message):
     with pytest.raises(heddle.errors.BadInput, match=message):
         optimizer.step()
     assert (param == 1).all()
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+@pytest.mark.parametrize("name", ["SGD", "LARS"])
+@pytest.mark.parametrize("how", ["deepcopy", "pickle", "state_dict"])
+def test_schedules_continue_in_copies(name, momentum, how):
+    """Also those of optimizers whose formula does not use the step counter."""
+
+    def make(param):
+        made = getattr(optim, name)([param], lr=1.0, momentum=momentum)
+        return optim.chain(schedule={"kind": "exponential", "gamma": 0.5}, optimizer=made)
+
+    def step(optimizer):
+        (param,) = optimizer.param_groups[0]["params"]
+        param.grad = torch.ones(2)
+        optimizer.step()
+        return param.detach().clone()
+
+    first = make(torch.nn.Parameter(torch.ones(2)))
+    for _ in range(3):
+        last = step(first)
+    if how == "state_dict":
+        second = make(torch.nn.Parameter(last))
+        second.load_state_dict(copy.deepcopy(first.state_dict()))
+    else:
+        second = copy.deepcopy(first) if how == "deepcopy" else pickle.loads(pickle.dumps(first))
+    assert torch.equal(step(first), step(second))
+
+
+def test_a_schedule_that_is_added_later_counts_one_step_where_there_is_state():
+    param = torch.nn.Parameter(torch.zeros(1))
+    optimizer = optim.SGD([param], lr=1.0, momentum=0.5)
+    param.grad = torch.ones(1)
+    optimizer.step()
+    optim.chain(schedule={"kind": "exponential", "gamma": 0.5}, optimizer=optimizer)
+    optimizer.step()
+    assert param.item() == -1 - 0.5 * 1.5

@@ -9,7 +9,7 @@ from __future__ import annotations
 from .._values import short
 from ..errors import BadInput
 from . import _storage, _stored_tensors
-from ._torch import is_distributed, torch
+from ._torch import is_distributed, local, torch
 from ._tracking import peek
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ def load_masters(optimizer: Optimizer, values: Sequence[Any]) -> None:
         values: a tensor for each parameter, in the order of the groups.
 
     Raises:
-        BadInput: the number of tensors or a shape differs. Nothing is written.
+        BadInput: the number of tensors or a shape differs, or a tensor is no dense one of real numbers. Nothing is written.
     """
     pairs = [(group, param) for group in optimizer.param_groups for param in group["params"]]
     if len(values) != len(pairs):
@@ -54,9 +54,17 @@ def load_masters(optimizer: Optimizer, values: Sequence[Any]) -> None:
         if not isinstance(value, torch.Tensor) or value.shape != param.shape:
             found = f"shape {tuple(value.shape)}" if isinstance(value, torch.Tensor) else short(value)
             raise BadInput(f"values[{place}]: expected a tensor of shape {tuple(param.shape)}, found {found}")
+        _check_numbers(f"values[{place}]", value)
+    own = {_memory(param) for _, param in pairs}
     with torch.no_grad():
+        # A value may be another parameter, which is written before it is read.
+        values = [value.clone() if _memory(value) in own else value for value in values]
         for (group, param), value in zip(pairs, values):
             _set_master(group, param, optimizer.state[param], value)
+
+
+def _memory(value: Any) -> tuple[Any, int]:
+    return value.device, local(value).untyped_storage().data_ptr()
 
 
 def _key(group: Mapping[str, Any], param: Any) -> str | None:
@@ -116,6 +124,42 @@ def _widened(value: Any) -> Any:
 def stored_entries(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The entries of storage of each group, which loaded groups do not replace."""
     return [{name: group[name] for name in _storage.DEFAULTS if name in group} for group in groups]
+
+
+def check_loaded(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
+    """Refuses loaded exact parameters that do not fit, before anything is written.
+
+    Raises:
+        BadInput: a tensor has another shape or element type.
+    """
+    try:
+        places = [place for group in loaded["param_groups"] for place in group["params"]]
+        states = [loaded["state"].get(place) for place in places]
+    except (AttributeError, KeyError, TypeError):
+        return  # PyTorch's own error
+    params = [param for group in optimizer.param_groups for param in group["params"]]
+    for param, place, state in zip(params, places, states):
+        for key in _storage.TYPES if isinstance(state, dict) else ():
+            value = state.get(key)
+            if value is None:
+                continue
+            what = f"state '{key}' of parameter {place}"
+            if not isinstance(value, torch.Tensor) or value.shape != param.shape:
+                found = f"shape {tuple(value.shape)}" if isinstance(value, torch.Tensor) else short(value)
+                raise BadInput(f"{what}: expected a tensor of shape {tuple(param.shape)}, found {found}")
+            if key == _storage.LOW and value.dtype != torch.int16:
+                raise BadInput(f"{what}: expected a tensor of torch.int16, found {value.dtype}")
+            _check_numbers(what, value)
+
+
+def _check_numbers(what: str, value: Any) -> None:
+    """Refuses tensors that cannot be copied to real numbers."""
+    if value.is_complex():
+        raise BadInput(f"{what}: expected real numbers, found {value.dtype}")
+    if value.layout is not torch.strided:
+        raise BadInput(f"{what}: expected a dense tensor, found {value.layout}")
+    if value.device.type == "meta":
+        raise BadInput(f"{what}: expected a tensor with data, found one on the device meta")
 
 
 def restore(optimizer: Optimizer, entries: Sequence[Mapping[str, Any]], loaded: Mapping[str, Any]) -> None:

@@ -241,11 +241,26 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         """
         with self._lock:
             entries = _masters.stored_entries(self.param_groups)
-            super().load_state_dict(state_dict)
-            if not self._optimizer_load_state_dict_pre_hooks:  # a hook may have loaded something else
-                _loading.restore_values(self, state_dict)
+            given: list[Any] = []
+
+            def check(optimizer: Any, loaded: dict[str, Any]) -> None:
+                given.append(loaded)  # what the caller's hooks have made of it
                 if self.spec.stores:
-                    _masters.restore(self, entries, state_dict)
+                    _masters.check_loaded(self, loaded)
+
+            def restore(optimizer: Any) -> None:
+                _loading.restore_values(self, given[-1])
+                if self.spec.stores:
+                    _masters.restore(self, entries, given[-1])
+
+            # After the caller's hooks before the load, and before those after it.
+            before = self.register_load_state_dict_pre_hook(check)
+            after = self.register_load_state_dict_post_hook(restore, prepend=True)
+            try:
+                super().load_state_dict(state_dict)
+            finally:
+                before.remove()
+                after.remove()
 
     def _load_in_place(self, before: Mapping[Any, Any]) -> None:
         """Copies loaded state into the tensors that captured steps use."""

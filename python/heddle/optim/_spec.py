@@ -109,6 +109,8 @@ class Spec:
     added: Sequence[str] = ()
     #: State that torch's optimizer does not have: its value is 0 in the first step of a parameter, and at least 1 later.
     hidden: Sequence[str] = ()
+    #: Whether hidden state is kept with the other state nevertheless.
+    shows_hidden: bool = False
     #: Entries that only torch's optimizer reads. They are kept, for state that moves between the two.
     ignored: Sequence[str] = ("foreach", "capturable", "differentiable", "fused")
     #: Entries that must not be negative, or (for those in `parts`) must be in [0, 1).

@@ -92,7 +92,8 @@ class StateLists:
                 key = name.removesuffix(ending)
                 known = found.get(key)
                 # The step counter decides random numbers: it is state even if the formula does not use it.
-                visible = key not in self._spec.hidden or _storage.SEED in executable.arguments
+                shows = self._spec.shows_hidden or _storage.SEED in executable.arguments
+                visible = shows or key not in self._spec.hidden
                 endings = (*known.endings, ending) if known else (ending,)
                 found[key] = StateList(key, info.rank, initial.get(name, 0.0), visible, endings)
         # The order of torch's optimizers: the step counter is first.
@@ -121,6 +122,7 @@ class StateLists:
         for state, others in zip(visible, hidden):
             if others and not any(key in state for key in keys):
                 others.clear()  # the caller has reset the state
+        self._show_hidden(places, visible)
         self._check_complete(places, visible)
         converted = []
         for each in self.lists:
@@ -144,7 +146,8 @@ class StateLists:
             ]
             if missing:
                 # Hidden state of an earlier step is 1 where there is other state.
-                old = [not each.visible and any(key in visible[index] for key in keys) for index in missing]
+                hides = each.key in self._spec.hidden
+                old = [hides and any(key in visible[index] for key in keys if key != each.key) for index in missing]
                 new = self._create(each, [places[index] for index in missing], old, groups)
                 created += [(holders[index], each.key, tensor) for index, tensor in zip(missing, new)]
         for state, key, tensor in created:
@@ -170,6 +173,16 @@ class StateLists:
         """Binds the addresses that were read."""
         for bound in self.bound:
             bound.bind()
+
+    def _show_hidden(self, places: Sequence[int], states: Sequence[Any]) -> None:
+        """Moves state that was hidden until an option such as a schedule made it visible."""
+        for place, state in zip(places, states):
+            others = self._all_hidden.get(self._members.all[place].param)
+            for each in self.lists if others else ():
+                if each.visible and each.key in others:
+                    value = others.pop(each.key)
+                    if peek(state, each.key) is None:
+                        _keep(state, each.key, value)
 
     def _check_complete(self, places: Sequence[int], states: Sequence[Any]) -> None:
         """Refuses state that lacks an entry beside others, such as that of another optimizer: torch does not create it."""

@@ -58,7 +58,12 @@ class Tail(NamedTuple):
             return ",".join([text, *options]) if options else text
 
         return dataclasses.replace(
-            spec, program=program, accumulation=self.accumulation, clip_value=self.clip_value, zeroes=self.zero_grad
+            spec,
+            program=program,
+            accumulation=self.accumulation,
+            clip_value=self.clip_value,
+            zeroes=self.zero_grad,
+            shows_hidden=bool(self.schedule),  # a schedule continues in copies and from checkpoints
         )
 
 
