@@ -32,9 +32,10 @@ inline constexpr llvm::StringLiteral kFoundInf = "found_inf";
 /// program takes it, too. Other arguments with the same name become one
 /// argument. The function is named after both. Emits an error at `loc` if names
 /// are equal but types or defaults differ.
-mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
-compose(mlir::ModuleOp left, mlir::ModuleOp right, mlir::Location loc,
-        bool isLast = true);
+mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> compose(mlir::ModuleOp left,
+                                                           mlir::ModuleOp right,
+                                                           mlir::Location loc,
+                                                           bool isLast = true);
 
 } // namespace heddle::library
 

@@ -177,8 +177,8 @@ class StateLists:
     def _show_hidden(self, places: Sequence[int], states: Sequence[Any]) -> None:
         """Moves state that was hidden until an option such as a schedule made it visible."""
         for place, state in zip(places, states):
-            others = self._all_hidden.get(self._members.all[place].param)
-            for each in self.lists if others else ():
+            others = self._all_hidden.get(self._members.all[place].param) or {}
+            for each in self.lists:
                 if each.visible and each.key in others:
                     value = others.pop(each.key)
                     if peek(state, each.key) is None:
