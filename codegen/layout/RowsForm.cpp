@@ -125,13 +125,8 @@ static int64_t rowStateWords(fused::SweepOp sweep) {
 /// reductions would take seconds to compile.
 static constexpr int64_t kFewStateWords = 4;
 
-/// The columns of a thread that holds more words for each have no registers for
-/// further rows.
-static constexpr int64_t kFewHeldWords = 8;
-
 int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout) {
-  if (rowStateWords(sweep) > kFewStateWords ||
-      heldWords(sweep, layout) > kFewHeldWords)
+  if (rowStateWords(sweep) > kFewStateWords)
     return 1;
   return holdsParts(sweep, layout) ? 4 : 2;
 }
