@@ -112,8 +112,9 @@ double CudaNvrtc::slowest = 0;
 
 /// The architecture for which every program is compiled.
 constexpr const char *kMain = "sm_90";
-/// Processor time of a cold compilation for it.
-constexpr double kMostSeconds = 2.5;
+/// The most processor time of a cold compilation for it. The slowest program
+/// takes 2.4 s of an idle processor; a busy one needs a third more.
+constexpr double kMostSeconds = 4;
 
 std::vector<NamedProgram> allPrograms() {
   std::vector<NamedProgram> all = standardPrograms();
