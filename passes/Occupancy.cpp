@@ -143,15 +143,15 @@ static int64_t streamBlocks(SweepOp sweep, const SweepLayout &layout) {
 //===----------------------------------------------------------------------===//
 
 /// If blocks share rows, a thread needs registers for a batch and its
-/// addresses. Math in double needs more, and so may a segment whose rows are
-/// not shared.
+/// addresses. Math in double or without branches needs more, and so may a
+/// segment whose rows are not shared.
 static int64_t sharedBlocks(SweepOp sweep, const SweepLayout &layout) {
   int64_t blocks = 5;
   for (auto [s, segment] : llvm::enumerate(layout.segments)) {
-    if (!segment.columns) {
+    if (!segment.columns || usesBranchlessRows(sweep, s))
       blocks = std::min<int64_t>(blocks, 4);
+    if (!segment.columns)
       continue;
-    }
     auto levels = Levels::infer(sweep, s);
     for (Value value : backwardSlice(elementResults(sweep, s)))
       if (succeeded(levels) && levels->of(value).level > Level::member &&

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/RowsEmitter.h"
+#include "codegen/layout/BranchlessMath.h"
 #include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
 #include "dialect/Foreach.h"
@@ -165,13 +166,20 @@ LogicalResult RowsEmitter::emitHeldElements(unsigned phase) {
           !llvm::is_contained(kept, op.getResult(0)))
         kept.push_back(op.getResult(0));
   }
-  for (Value value : kept) {
-    StringRef own = nameOf(value);
-    std::string name = scope.fresh(own.empty() ? StringRef("x") : own);
-    os << computedType(value.getType()) << ' ' << name << "[" << heldItems()
-       << "];\n";
-    homes[value] = name + "[k]";
+  if (isBranchless(slice)) {
+    SmallVector<Value> computed = kept;
+    computed.append(work.roots);
+    computed = valuesIn(slice, computed);
+    declareArrays(computed, "[" + heldItems() + "]", "[k]");
+    if (failed(emitBranchless([&] { return printHeldElements({}, slice); })))
+      return failure();
+    bindArrays(computed);
+    if (failed(printHeldElements(work, {})))
+      return failure();
+    heldValues.insert(kept.begin(), kept.end());
+    return success();
   }
+  declareArrays(kept, "[" + heldItems() + "]", "[k]");
   if (work.reduced.empty() && kept.empty())
     declareDivisors(slice);
   if (failed(printHeldElements(work, slice)))
@@ -191,8 +199,7 @@ LogicalResult RowsEmitter::emitHeldElements(unsigned phase) {
       return failure();
   }
   heldValues.insert(kept.begin(), kept.end());
-  for (Value value : kept)
-    scope.bind(value, homes[value]);
+  bindArrays(kept);
   return success();
 }
 
@@ -203,16 +210,10 @@ void RowsEmitter::declareDivisors(const Slice &slice) {
   if (slots.columns)
     return;
   for (Operation &op : body) {
-    if (!slice.ops.contains(&op) || !isa<arith::DivFOp>(op) ||
-        !op.getResult(0).getType().isF32() ||
-        levels.of(op.getResult(0)).level != Level::element)
+    if (!slice.ops.contains(&op) || !dividesByShared(&op, levels) ||
+        divisors.contains(op.getOperand(1)))
       continue;
     Value by = op.getOperand(1);
-    Level level = levels.of(by).level;
-    if (level == Level::element || level == Level::column ||
-        levels.of(op.getOperand(0)).level != Level::element ||
-        divisors.contains(by))
-      continue;
     StringRef own = nameOf(by);
     std::string name = scope.fresh(("by_" + (own.empty() ? "x" : own)).str());
     os << "heddle::divisor " << name << "(" << text(by) << ");\n";
@@ -220,17 +221,9 @@ void RowsEmitter::declareDivisors(const Slice &slice) {
   }
 }
 
-std::optional<Expression> RowsEmitter::printOp(Operation *op) {
-  if (!divisors.empty() && isa<arith::DivFOp>(op) &&
-      levels.of(op->getResult(0)).level == Level::element)
-    if (auto by = divisors.find(op->getOperand(1)); by != divisors.end())
-      return Expression{by->second + ".divide(" + text(op->getOperand(0)) +
-                            ", column < " + endOfRow + ")",
-                        Expression::primary};
-  return SegmentEmitter::printOp(op);
-}
-
-/// Prints the work of a phase on the elements that a thread holds.
+/// Prints the work of a phase on the elements that a thread holds. Values are
+/// computed for columns that do not exist, too: without branches, the compiler
+/// can compute several elements at a time.
 LogicalResult RowsEmitter::printHeldElements(const ElementWork &work,
                                              const Slice &slice) {
   declareEndOfRow();
@@ -238,22 +231,19 @@ LogicalResult RowsEmitter::printHeldElements(const ElementWork &work,
   if (!slots.columns)
     os << "if (" << group << ".ends_before(k))\n  break;\n";
   declareHeldColumn();
-  if (failed(printHeldElement(work, slice)))
-    return failure();
+  {
+    Scope::Nested block(scope);
+    if (failed(computeElement(slice, "column >= " + endOfRow)))
+      return failure();
+    names.functions->block("if (column < " + endOfRow + ")",
+                           [&] { printHeldUses(work); });
+  }
   os.unindent() << "}\n";
   return success();
 }
 
-/// Prints the work of a phase on one element. Values are computed for columns
-/// that do not exist, too: without branches, the compiler can compute several
-/// elements at a time.
-LogicalResult RowsEmitter::printHeldElement(const ElementWork &work,
-                                            const Slice &slice) {
-  Scope::Nested block(scope);
-  if (failed(declareSlice(slice)))
-    return failure();
-  os << "if (column < " << endOfRow << ") {\n";
-  os.indent();
+/// Prints the reductions and stores of an element.
+void RowsEmitter::printHeldUses(const ElementWork &work) {
   for (fused::ReduceOp op : work.reduced) {
     if (op.getLevel() != Level::column) {
       accumulate(op, positionOf(op));
@@ -272,8 +262,6 @@ LogicalResult RowsEmitter::printHeldElement(const ElementWork &work,
                            slots.operands[slot].storage)
        << ";\n";
   }
-  os.unindent() << "}\n";
-  return success();
 }
 
 /// Stores the row results, and accumulates the row's part of member values.

@@ -220,8 +220,33 @@ RowsEmitter::ElementWork RowsEmitter::workOf(unsigned phase) {
   return work;
 }
 
-LogicalResult RowsEmitter::emitElements(unsigned phase) {
+/// Prints the reductions and stores of an element of a batch.
+void RowsEmitter::printBatchUses(ArrayRef<fused::ReduceOp> reduced,
+                                 ArrayRef<unsigned> written) {
+  for (fused::ReduceOp op : reduced) {
+    if (op.getLevel() == Level::column) {
+      std::string lifted = kindOf(op) + "::lift(" + text(op.getValue()) + ", " +
+                           positionOf(op) + ")";
+      std::string area =
+          names.scratch[layout.scratchOf(op, ScratchPer::tileColumn)] +
+          "[tile.column_base + column]";
+      os << area << " = row == 0 ? " << lifted << " : " << kindOf(op)
+         << "::combine(" << area << ", " << lifted << ");\n";
+      continue;
+    }
+    accumulate(op, positionOf(op));
+  }
   auto yield = sweep.getSegmentYield(segment);
+  for (unsigned result : written) {
+    int slot = slots.results[result];
+    os << elementOf(slot, "column") << " = "
+       << storedExpression(yield.getValues()[result],
+                           slots.operands[slot].storage)
+       << ";\n";
+  }
+}
+
+LogicalResult RowsEmitter::emitElements(unsigned phase) {
   auto [taken, written, roots] = workOf(phase);
   if (roots.empty())
     return success();
@@ -272,33 +297,34 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
      << end << "; " << first << " += " << step << ") {\n";
   os.indent();
   takePrefetched(batch, first + " + " + step);
-  os << batch.loop;
-  os.indent();
-  os << "const long long column = " << nth << ";\n"
-     << "if (column >= " << end << ")\n  break;\n";
-  if (failed(declareSlice(slice)))
+  auto overBatch = [&](llvm::function_ref<LogicalResult()> body) {
+    os << batch.loop;
+    os.indent();
+    os << "const long long column = " << nth << ";\n"
+       << "if (column >= " << end << ")\n  break;\n";
+    Scope::Nested nested(scope);
+    if (failed(body()))
+      return failure();
+    os.unindent() << "}\n";
+    return success();
+  };
+  bool isBranchlessBatch = isBranchless(slice);
+  if (isBranchlessBatch) {
+    SmallVector<Value> computed = valuesIn(slice, roots);
+    declareArrays(computed, "[" + std::to_string(batch.size) + "]",
+                  "[" + batch.k + "]");
+    if (failed(emitBranchless(
+            [&] { return overBatch([&] { return computeElement(slice); }); })))
+      return failure();
+    bindArrays(computed);
+  }
+  if (failed(overBatch([&]() -> LogicalResult {
+        if (!isBranchlessBatch && failed(declareSlice(slice)))
+          return failure();
+        printBatchUses(taken, written);
+        return success();
+      })))
     return failure();
-  for (fused::ReduceOp op : taken) {
-    if (op.getLevel() == Level::column) {
-      std::string lifted = kindOf(op) + "::lift(" + text(op.getValue()) + ", " +
-                           positionOf(op) + ")";
-      std::string area =
-          names.scratch[layout.scratchOf(op, ScratchPer::tileColumn)] +
-          "[tile.column_base + column]";
-      os << area << " = row == 0 ? " << lifted << " : " << kindOf(op)
-         << "::combine(" << area << ", " << lifted << ");\n";
-      continue;
-    }
-    accumulate(op, positionOf(op));
-  }
-  for (unsigned result : written) {
-    int slot = slots.results[result];
-    os << elementOf(slot, "column") << " = "
-       << storedExpression(yield.getValues()[result],
-                           slots.operands[slot].storage)
-       << ";\n";
-  }
-  os.unindent() << "}\n";
   os.unindent() << "}\n";
   if (inParts) {
     for (fused::ReduceOp op : overRow) {

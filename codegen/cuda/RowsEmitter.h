@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The schedule of sweeps with row or column values. SharedRows.cpp prints row
-// tiles that several blocks share, RowsDown.cpp sweeps without row values.
+// tiles that several blocks share, RowsDown.cpp sweeps without row values,
+// RowsBranchless.cpp divisions and roots without branches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +27,8 @@ private:
   void assignPhases();
   /// Prints one traversal of a row.
   mlir::LogicalResult emitPhase(unsigned phase);
+  void printBatchUses(llvm::ArrayRef<fused::ReduceOp> reduced,
+                      llvm::ArrayRef<unsigned> written);
   mlir::LogicalResult emitElements(unsigned phase);
   mlir::LogicalResult emitColumns();
   /// Whether `op` reduces column values from before the sweep.
@@ -68,6 +71,18 @@ private:
   std::string loadOf(mlir::BlockArgument argument,
                      const llvm::Twine &column) const;
   mlir::LogicalResult declareSlice(const Slice &slice);
+  // Elements without branches (RowsBranchless.cpp).
+  std::string math, allExact; // variables; empty where branches are allowed
+  bool isBranchless(const Slice &slice) const;
+  llvm::SmallVector<mlir::Value>
+  valuesIn(const Slice &slice, llvm::ArrayRef<mlir::Value> values) const;
+  void declareArrays(llvm::ArrayRef<mlir::Value> values,
+                     llvm::StringRef extents, llvm::StringRef index);
+  void bindArrays(llvm::ArrayRef<mlir::Value> values);
+  mlir::LogicalResult
+  emitBranchless(llvm::function_ref<mlir::LogicalResult()> compute);
+  mlir::LogicalResult computeElement(const Slice &slice,
+                                     llvm::StringRef isUnused = "");
   void declareRowInputs();
   bool replacesRows() const;
   void storeRow();
@@ -76,6 +91,8 @@ private:
   std::string beforeRow, mostBefore, part;
   void declareBeforeRows();
   mlir::LogicalResult emitSharedWalk();
+  mlir::LogicalResult printShared(const Slice &rows, const Slice &elements,
+                                  bool stores);
   mlir::LogicalResult emitCounts() override;
   Slice rowsBehind(llvm::ArrayRef<mlir::Value> roots,
                    const Slice &elements) const;
@@ -124,8 +141,7 @@ private:
   std::optional<Expression> printOp(mlir::Operation *op) override;
   mlir::LogicalResult printHeldElements(const ElementWork &work,
                                         const Slice &slice);
-  mlir::LogicalResult printHeldElement(const ElementWork &work,
-                                       const Slice &slice);
+  void printHeldUses(const ElementWork &work);
   mlir::LogicalResult emitHeldRow();
   void storeHeldRow();
   void storeHeldColumns();

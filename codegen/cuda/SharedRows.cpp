@@ -36,11 +36,10 @@ void RowsEmitter::declareHeld(BlockArgument argument) {
   bool perColumn = levels.of(argument).level != Level::row;
   scope.forget(argument);
   std::string name = scope.declare(argument);
-  os << computedType(argument.getType()) << ' ' << name << '[' << slots.tile
-     << ']';
+  std::string extents = "[" + std::to_string(slots.tile) + "]";
   if (perColumn)
-    os << '[' << slots.vector << ']';
-  os << ";\n";
+    extents += "[" + std::to_string(slots.vector) + "]";
+  os << computedType(argument.getType()) << ' ' << name << extents << ";\n";
   scope.bind(argument, name + (perColumn ? "[row][k]" : "[row]"));
 }
 
@@ -140,6 +139,36 @@ void RowsEmitter::declareBeforeRows() {
   os.unindent() << "}\n";
 }
 
+/// Prints loops over the elements that a thread holds: their computation, with
+/// that of their rows, and their stores if `stores`.
+LogicalResult RowsEmitter::printShared(const Slice &rows, const Slice &elements,
+                                       bool stores) {
+  Scope::Nested block(scope);
+  beginSharedRows();
+  if (failed(declareSlice(rows)))
+    return failure();
+  declarePart();
+  auto yield = sweep.getSegmentYield(segment);
+  SmallVector<std::string> written(yield.getValues().size());
+  for (unsigned result = 0; stores && result < written.size(); ++result)
+    if (isElementResult(result))
+      written[result] = declarePartOf(slots.results[result]);
+  beginSharedColumns();
+  os << "if (!whole && !" << part << ".has(k))\n  continue;\n";
+  if (!elements.ops.empty() && failed(computeElement(elements)))
+    return failure();
+  for (auto [result, value] : llvm::enumerate(yield.getValues())) {
+    if (written[result].empty())
+      continue;
+    Type storage = slots.operands[slots.results[result]].storage;
+    os << "heddle::write_evict_first<" << storedType(storage) << ">(&"
+       << written[result] << ", " << storedExpression(value, storage) << ");\n";
+  }
+  os.unindent() << "}\n";
+  os.unindent() << "}\n";
+  return success();
+}
+
 /// Prints the traversal of the block's columns, as many at a time as the
 /// threads hold.
 LogicalResult RowsEmitter::emitSharedWalk() {
@@ -161,28 +190,23 @@ LogicalResult RowsEmitter::emitSharedWalk() {
   // These loads are last, because all threads of a warp wait for them together.
   loadRows(rows, "tile.count");
   os << "heddle::keep_order(); // all loads before the first store\n";
-  beginSharedRows();
-  if (failed(declareSlice(rows)))
-    return failure();
-  declarePart();
-  auto yield = sweep.getSegmentYield(segment);
-  SmallVector<std::string> written(yield.getValues().size());
-  for (unsigned result = 0; result < written.size(); ++result)
-    if (isElementResult(result))
-      written[result] = declarePartOf(slots.results[result]);
-  beginSharedColumns();
-  os << "if (!whole && !" << part << ".has(k))\n  continue;\n";
-  if (failed(declareSlice(elements)))
-    return failure();
-  for (auto [result, value] : llvm::enumerate(yield.getValues())) {
-    if (!isElementResult(result))
-      continue;
-    Type storage = slots.operands[slots.results[result]].storage;
-    os << "heddle::write_evict_first<" << storedType(storage) << ">(&"
-       << written[result] << ", " << storedExpression(value, storage) << ");\n";
+  LogicalResult printed = success();
+  if (isBranchless(elements)) {
+    SmallVector<Value> computed = valuesIn(elements, roots);
+    declareArrays(
+        computed,
+        ("[" + Twine(slots.tile) + "][" + Twine(slots.vector) + "]").str(),
+        "[row][k]");
+    printed =
+        emitBranchless([&] { return printShared(rows, elements, false); });
+    bindArrays(computed);
+    if (succeeded(printed))
+      printed = printShared(rowsBehind(roots, {}), {}, true);
+  } else {
+    printed = printShared(rows, elements, true);
   }
-  os.unindent() << "}\n";
-  os.unindent() << "}\n";
+  if (failed(printed))
+    return failure();
   os.unindent() << "};\n";
   os << "if (tile.count == " << slots.tile << " && " << firstColumn
      << " >= " << mostBefore << " && " << firstColumn << " + " << slots.columns

@@ -83,9 +83,11 @@ void ProgramEmitter::emitIncludes() {
                                    .wasInterrupted();
       for (const SegmentLayout &segment : layout->segments)
         held |= segment.held > 0;
-      if (sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream)
-        for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
-          branchless |= usesBranchlessMath(sweep, s);
+      bool isStream =
+          sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream;
+      for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+        branchless |= isStream ? usesBranchlessMath(sweep, s)
+                               : usesBranchlessRows(sweep, s);
       reduces |=
           layout->endsList ||
           llvm::any_of(layout->segments, [](const SegmentLayout &segment) {

@@ -48,4 +48,28 @@ bool usesBranchlessMath(fused::SweepOp sweep, unsigned segment) {
   return divisions && divisions * kBytesPerDivision >= llvm::sum_of(sizes);
 }
 
+bool dividesByShared(Operation *op, const fused::Levels &levels) {
+  if (!isa<arith::DivFOp>(op) || !hasBranchlessForm(op))
+    return false;
+  Level by = levels.of(op->getOperand(1)).level;
+  return levels.of(op->getOperand(0)).level == Level::element &&
+         by != Level::element && by != Level::column;
+}
+
+bool usesBranchlessRows(fused::SweepOp sweep, unsigned segment) {
+  auto levels = fused::Levels::infer(sweep, segment);
+  if (failed(levels) || sweep.getDomainRank(segment) != 2)
+    return false;
+  int64_t divisions = 0, shared = 0;
+  for (Operation &op : sweep.getSegmentBlock(segment).without_terminator())
+    if (hasBranchlessForm(&op) &&
+        levels->of(op.getResult(0)).level == Level::element) {
+      ++divisions;
+      shared += dividesByShared(&op, *levels);
+    }
+  return divisions > shared &&
+         divisions * kBytesPerDivision >=
+             llvm::sum_of(elementSizes(sweep, segment).all());
+}
+
 } // namespace heddle

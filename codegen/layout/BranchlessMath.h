@@ -12,7 +12,7 @@
 #ifndef HEDDLE_CODEGEN_LAYOUT_BRANCHLESSMATH_H
 #define HEDDLE_CODEGEN_LAYOUT_BRANCHLESSMATH_H
 
-#include "dialect/Fused.h"
+#include "dialect/FusedLevels.h"
 
 namespace heddle {
 
@@ -24,6 +24,15 @@ bool hasBranchlessForm(mlir::Operation *op);
 /// have 16 bits, and divisions and square roots take as long as memory
 /// accesses.
 bool usesBranchlessMath(fused::SweepOp sweep, unsigned segment);
+
+/// Whether `op` divides an element by a value of the row or the member. Rows in
+/// registers share the inverse of such a value.
+bool dividesByShared(mlir::Operation *op, const fused::Levels &levels);
+
+/// Whether the elements of a segment of a `rows` sweep are computed without
+/// branches: divisions and square roots take as long as memory accesses, and
+/// sharing inverses is not enough.
+bool usesBranchlessRows(fused::SweepOp sweep, unsigned segment);
 
 } // namespace heddle
 
