@@ -86,15 +86,32 @@ bool dividesRows(fused::SweepOp sweep, const SweepLayout &layout) {
   return true;
 }
 
+/// The values from which a segment computes elements.
+static llvm::DenseSet<Value> usedByElements(fused::SweepOp sweep,
+                                            unsigned segment) {
+  SmallVector<Value> roots = fused::elementResults(sweep, segment);
+  if (auto levels = fused::Levels::infer(sweep, segment); succeeded(levels))
+    for (auto reduce : sweep.getSegmentBlock(segment).getOps<fused::ReduceOp>())
+      if (levels->countedBy(reduce) == Level::element)
+        roots.push_back(reduce.getValue());
+  return fused::backwardSlice(roots);
+}
+
 int64_t heldWords(fused::SweepOp sweep, const SweepLayout &layout) {
   int64_t most = 0;
   for (auto [s, segment] : llvm::enumerate(layout.segments)) {
     int64_t words = 0;
-    for (const OperandSlot &slot : segment.operands)
-      if (slot.read && (slot.index == kIJ || slot.index == kJ))
-        words += storageBytes(slot.storage) == 8 ? 2 : 1;
+    llvm::DenseSet<Value> used = usedByElements(sweep, s);
+    Block &body = sweep.getSegmentBlock(s);
+    llvm::SmallDenseSet<int> held;
+    for (auto [argument, slot] :
+         llvm::zip_equal(body.getArguments(), segment.inputs))
+      if (slot >= 0 && used.contains(argument) && held.insert(slot).second)
+        if (const OperandSlot &operand = segment.operands[slot];
+            operand.index == kIJ || operand.index == kJ)
+          words += storageBytes(operand.storage) == 8 ? 2 : 1;
     int64_t keptWords = 0;
-    for (auto op : sweep.getSegmentBlock(s).getOps<fused::ReduceOp>()) {
+    for (auto op : body.getOps<fused::ReduceOp>()) {
       Type type = op.getValue().getType();
       if (op.getLevel() == Level::column)
         words += stateBytes(op.getKind(), type) / 4;
