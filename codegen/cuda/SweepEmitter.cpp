@@ -474,11 +474,11 @@ std::string SegmentEmitter::isFirstThread() const {
 
 /// The number of tiles of the member before this one.
 std::string SegmentEmitter::firstTileOffset() const {
-  return "static_cast<int>(tile.first / " +
-         (slots.held ? "heddle::rows_of_tile(" + std::to_string(slots.tile) +
-                           ", " + std::to_string(slots.held) + ", tile.columns)"
-                     : std::to_string(slots.tile)) +
-         ")";
+  if (!slots.held)
+    return "static_cast<int>(tile.first / " + std::to_string(slots.tile) + ")";
+  return "heddle::tiles_before<" + names.memberType(layout) +
+         ">(params.table, tile, " + std::to_string(slots.tile) + ", " +
+         std::to_string(slots.held) + ")";
 }
 
 /// A member whose condition does not hold keeps its values, which still count

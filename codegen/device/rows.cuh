@@ -8,6 +8,7 @@
 #include "branchless.cuh"
 #include "reduce.cuh"
 #include "row_parts.cuh"
+#include "tables.cuh"
 
 namespace heddle {
 
@@ -16,17 +17,31 @@ namespace heddle {
 constexpr int held_items = 8;
 constexpr int narrow_items = 4;
 // The elements of a whole tile of rows, if the number of columns is rounded up to a power
-// of two.
+// of two; and the most tiles of a member, unless a tile has the most elements.
 constexpr int held_elements = 4096;
+constexpr int most_short_tiles = 1024;
+constexpr int most_tall_elements = 32768;
 
-// The rows of a tile; rowsOfTile in runtime/binding/Tables.h.
-__device__ __forceinline__ int rows_of_tile(int tile, int held_columns, long long columns) {
+// The rows of a tile of a member of `count` rows; rowsOfTile in runtime/binding/Tables.h.
+__device__ __forceinline__ int rows_of_tile(int tile, int held_columns, long long columns, long long count) {
   if (columns > held_columns)
     return tile;
-  int rows = held_elements;
-  for (int wide = 1; wide < columns && rows > tile; wide *= 2)
+  int rows = held_elements, wide = 1;
+  for (; wide < columns && rows > tile; wide *= 2)
     rows /= 2;
-  return rows > tile ? rows : tile;
+  rows = rows > tile ? rows : tile;
+  while (wide < columns && wide < most_tall_elements)
+    wide *= 2;
+  while (count / rows >= most_short_tiles && 2 * rows * wide <= most_tall_elements)
+    rows *= 2;
+  return rows;
+}
+
+// The number of tiles of the member before this one.
+template <class Member, class Tile>
+__device__ __forceinline__ int tiles_before(const table &table, const Tile &tile, int shortest, int held_columns) {
+  const long long rows = static_cast<const Member *>(table.members)[tile.member].count;
+  return static_cast<int>(tile.first / rows_of_tile(shortest, held_columns, tile.columns, rows));
 }
 
 // The threads that hold a row are the least power of two that is enough; this is its

@@ -229,7 +229,8 @@ int64_t PlanShapes::tilesOf(int number) const {
       if (segment.columns)
         rows = runtime::rowsOfTile(segment.tile, segment.heldColumns,
                                    buffers[segment.columns->buffer][member]
-                                          [segment.columns->dimension]);
+                                          [segment.columns->dimension],
+                                   count);
       tiles = addCounts(
           tiles, std::max<int64_t>(1, divideCeil(static_cast<uint64_t>(count),
                                                  static_cast<uint64_t>(rows))));

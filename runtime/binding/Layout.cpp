@@ -101,8 +101,8 @@ Error Layout::Resolver::sizeTables() {
                 : 0;
         int64_t columns = columnsOf(segment, position);
         int64_t own =
-            tilesOf(count + shift,
-                    rowsOfTile(segment.tile, segment.heldColumns, columns));
+            tilesOf(count + shift, rowsOfTile(segment.tile, segment.heldColumns,
+                                              columns, count));
         tiles += own;
         ++memberCount;
         if (tiles > INT32_MAX || memberCount >= INT32_MAX)
@@ -304,9 +304,10 @@ std::vector<char> Layout::memberDescriptors(int index) const {
                                  kStepHeader + table.pointers),
                              descriptor.operands, descriptor.count)
             : 0;
-    descriptor.tiles = static_cast<int>(tilesOf(
-        descriptor.count + shift,
-        rowsOfTile(segment.tile, segment.heldColumns, descriptor.columns)));
+    descriptor.tiles = static_cast<int>(
+        tilesOf(descriptor.count + shift,
+                rowsOfTile(segment.tile, segment.heldColumns,
+                           descriptor.columns, descriptor.count)));
     descriptor.segment = static_cast<int>(segmentIndex);
     descriptor.index = static_cast<int>(position);
     writeMemberDescriptor(descriptorLayout, descriptor, out);

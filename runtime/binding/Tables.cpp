@@ -94,13 +94,21 @@ TileDescriptor readTileDescriptor(const DescriptorLayout &layout,
   return values;
 }
 
-int64_t rowsOfTile(int64_t tile, int64_t heldColumns, int64_t columns) {
+int64_t rowsOfTile(int64_t tile, int64_t heldColumns, int64_t columns,
+                   int64_t count) {
   if (heldColumns == 0 || columns > heldColumns)
     return tile;
-  int64_t rows = kHeldElements;
-  for (int64_t wide = 1; wide < columns && rows > tile; wide *= 2)
+  int64_t rows = kHeldElements, wide = 1;
+  for (; wide < columns && rows > tile; wide *= 2)
     rows /= 2;
-  return std::max(rows, tile);
+  rows = std::max(rows, tile);
+  // If the loop has ended early, `wide` is too small, and rows are `tile`.
+  while (wide < columns && wide < kMostTallElements)
+    wide *= 2;
+  while (count / rows >= kMostShortTiles &&
+         2 * rows * wide <= kMostTallElements)
+    rows *= 2;
+  return rows;
 }
 
 std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table) {
@@ -177,8 +185,9 @@ void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
         llvm::ArrayRef<int64_t>(step, kStepHeader +
                                           static_cast<size_t>(layout.pointers)),
         operands, count);
-    int64_t tile = layout.rank == 2 ? rowsOfTile(step[0], step[1], columns)
-                                    : std::abs(step[0]);
+    int64_t tile = layout.rank == 2
+                       ? rowsOfTile(step[0], step[1], columns, count)
+                       : std::abs(step[0]);
     step += kStepHeader;
     assert(firstTile == written && firstTile + tiles <= tileCount &&
            "member descriptors are in order");

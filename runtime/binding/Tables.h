@@ -126,14 +126,18 @@ void moveOperand(const DescriptorLayout &layout, char *memberDescriptors,
                  char *tileDescriptors, size_t offset, char *address);
 
 /// The elements in a whole tile of held rows, if the number of columns is
-/// rounded up to a power of two. `rows.cuh` and `descriptors.cu` have this
-/// number and the next function, too.
-inline constexpr int64_t kHeldElements = 4096;
+/// rounded up to a power of two. Tiles are taller while a member has more than
+/// kMostShortTiles of them and they have at most kMostTallElements elements.
+/// `rows.cuh` and `descriptors.cu` have these numbers and the next function,
+/// too.
+inline constexpr int64_t kHeldElements = 4096, kMostShortTiles = 1024,
+                         kMostTallElements = 32768;
 
-/// The rows of a tile if rows have `columns` columns: `tile`, or more if the
-/// rows are held. The order of reductions depends on this number, so it follows
-/// from the program and the columns alone.
-int64_t rowsOfTile(int64_t tile, int64_t heldColumns, int64_t columns);
+/// The rows of a tile of a member that has `count` rows of `columns` columns:
+/// `tile`, or more if the rows are held. The order of reductions depends on
+/// this number, so it follows from the program and the extents alone.
+int64_t rowsOfTile(int64_t tile, int64_t heldColumns, int64_t columns,
+                   int64_t count);
 
 /// The most parts of a wide row, and the most columns of a part if the row does
 /// not have the most parts. The order of reductions depends on these numbers.

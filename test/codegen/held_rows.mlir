@@ -32,7 +32,7 @@
 // CHECK:                column_down[k] = heddle::add<float>::combine(column_down[k],
 // CHECK-NEXT:           y_row[column] = y;
 // CHECK:        heddle::store_columns<heddle::add<float>, 256>(column_down, group, params.column_of_columns + tile.column_base);
-// CHECK:      heddle::rows_of_tile(16, 2048, tile.columns)
+// CHECK:        const int own = heddle::tiles_before<heddle::member_descriptor<5, 2>>(params.table, tile, 16, 2048);
 // CHECK:      softmax_process(
 // CHECK-NEXT:   if (tile.columns <= 4)
 // CHECK-NEXT:     softmax_held<4>(params, tile);

@@ -111,7 +111,7 @@ void CpuHarness::bindSweep(fused::SweepOp sweep) {
       if (!active)
         continue;
       int64_t most =
-          wide ? runtime::rowsOfTile(segment.tile, segment.held, columns)
+          wide ? runtime::rowsOfTile(segment.tile, segment.held, columns, count)
                : segment.tile;
       int tiles = count <= 0 ? 1 : (count - 1) / most + 1;
       int64_t start = memberCount * b->descriptorBytes;

@@ -201,12 +201,21 @@ TEST(Tables, RowsOfTileFollowFromColumns) {
                                {256, 16},
                                {257, 16},
                                {2048, 16}})
-    EXPECT_EQ(rowsOfTile(16, 2048, columns), rows) << columns;
-  EXPECT_EQ(rowsOfTile(1, 2048, 2048), 2);
-  EXPECT_EQ(rowsOfTile(1, 2048, 2049), 1);
-  EXPECT_EQ(rowsOfTile(4, 256, 257), 4);
-  EXPECT_EQ(rowsOfTile(4, 0, 0), 4); // no row is held
-  EXPECT_EQ(rowsOfTile(4, INT64_MAX, INT64_MAX), 4);
+    EXPECT_EQ(rowsOfTile(16, 2048, columns, 1000), rows) << columns;
+  EXPECT_EQ(rowsOfTile(1, 2048, 2048, 1), 2);
+  EXPECT_EQ(rowsOfTile(1, 2048, 2049, 1), 1);
+  EXPECT_EQ(rowsOfTile(4, 256, 257, 1), 4);
+  EXPECT_EQ(rowsOfTile(4, 0, 0, INT64_MAX), 4); // no row is held
+  EXPECT_EQ(rowsOfTile(4, INT64_MAX, INT64_MAX, INT64_MAX), 4);
+  // Members of many rows have fewer than 1024 taller tiles, of at most 32768
+  // elements.
+  EXPECT_EQ(rowsOfTile(16, 2048, 200, 16 * 1024 - 1), 16);
+  EXPECT_EQ(rowsOfTile(16, 2048, 200, 16 * 1024), 32);
+  EXPECT_EQ(rowsOfTile(16, 2048, 200, 100000), 128);
+  EXPECT_EQ(rowsOfTile(16, 2048, 768, 50000), 32);
+  EXPECT_EQ(rowsOfTile(1, 2048, 2048, INT64_MAX), 16);
+  EXPECT_EQ(rowsOfTile(16, 2048, 3, 1000000), 1024);
+  EXPECT_EQ(rowsOfTile(16, 2048, 1, INT64_MAX), 32768);
 }
 
 TEST(Tables, ExpandsHeldRows) {
