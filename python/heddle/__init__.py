@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from ._rule.functions import amax as amax
     from ._rule.functions import amin as amin
     from ._rule.functions import any as any
+    from ._rule.functions import argmax as argmax
+    from ._rule.functions import argmin as argmin
     from ._rule.functions import atan as atan
     from ._rule.functions import atan2 as atan2
     from ._rule.functions import ceil as ceil
@@ -81,6 +83,11 @@ if TYPE_CHECKING:
     from ._rule.functions import tanh as tanh
     from ._rule.functions import trunc as trunc
     from ._rule.functions import where as where
+    from ._rule.integers import bits as bits
+    from ._rule.integers import extent as extent
+    from ._rule.integers import from_bits as from_bits
+    from ._rule.integers import index as index
+    from ._rule.integers import integer as integer
     from ._rule.rule import Rule as Rule
     from ._rule.rule import rule as rule
     from ._rule.values import Value as Value
@@ -108,9 +115,9 @@ _SUBMODULES = ("arrays", "dtypes", "optim", "ot")
 
 # Names of rules, and the modules in the folder _rule that define them, which are imported when first used.
 _FUNCTIONS = (
-    "abs all amax amin any atan atan2 ceil copysign cos element erf exp exp2 expm1 floor fma fmax fmin fmod hyper isfinite "
-    "isinf isnan log log10 log1p log2 maximum mean minimum norm per_tensor pow round round_away rsqrt sign sin sqrt step "
-    "sum tan tanh trunc where"
+    "abs all amax amin any argmax argmin atan atan2 bits ceil copysign cos element erf exp exp2 expm1 extent floor "
+    "fma fmax fmin fmod from_bits hyper index integer isfinite isinf isnan log log10 log1p log2 maximum mean minimum "
+    "norm per_tensor pow round round_away rsqrt sign sin sqrt step sum tan tanh trunc where"
 )
 _RULE = {name: "functions" for name in _FUNCTIONS.split()} | {"rule": "rule", "Rule": "rule", "Value": "values"}
 

@@ -12,10 +12,28 @@ from typing import Protocol, TypeVar, overload
 from .. import _FUNCTIONS
 from .._values import short
 from . import tracing
-from .nodes import Level, Node, Reduction, Trace, calls_checked, fail
+from .integers import bits as bits
+from .integers import count
+from .integers import extent as extent
+from .integers import from_bits as from_bits
+from .integers import index as index
+from .integers import integer as integer
+from .nodes import Kind, Level, Node, Reduction, Trace, calls_checked, expect_over, fail
 from .ops import OPS
 from .signature import PerTensor, Range, RangedNumber, RangedTuple, read_number
-from .values import Value, arithmetic, as_float, describe, flag_node, is_number, number_node, power, trace_of
+from .values import (
+    Value,
+    arithmetic,
+    as_float,
+    choose,
+    describe,
+    flag_node,
+    is_number,
+    number_node,
+    numeric_node,
+    power,
+    trace_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -305,6 +323,8 @@ def where(condition: Value, a: Value | float, b: Value | float) -> Value: ...
 def where(condition: Any, a: Any, b: Any) -> Any:
     """a if the condition holds, else b. Both are computed; the value that is not taken has no effect.
 
+    If one is an integer of the rule and the other an integer, too, so is the value.
+
     Args:
         condition: a comparison, or several joined by ``&``, ``|``, ``^`` and ``~``; or a plain bool.
         a, b: numbers or values of the rule.
@@ -314,9 +334,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     if not isinstance(condition, Value):
         fail(f"heddle.where: expected a condition, such as a comparison, found {short(condition)}")
     _expect_numbers("where", a, b)
-    trace = condition._trace
-    nodes = (flag_node(trace, condition), number_node(trace, a), number_node(trace, b))
-    return Value(trace, trace.node("select", nodes))
+    return choose(condition, a, b)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -420,16 +438,16 @@ def element(x: Number) -> Number:
     """The value rounded to the type in which elements are computed: float32, or float64 if parameters are float64.
 
     Arithmetic with it is arithmetic of elements. Without it, arithmetic of hyperparameters and of values of a tensor is
-    in double, before elements are visited. A plain number is returned as it is.
+    in double, before elements are visited. A plain number is returned as it is; an integer stays one.
     """
     if not isinstance(x, Value):
         if not is_number(x):
             fail(f"heddle.element: expected a number or a value of a rule, found {short(x)}")
         return x
-    node = number_node(x._trace, x)
+    node = numeric_node(x._trace, x)
     if node.level == Level.ELEMENT:
         return x
-    return Value(x._trace, x._trace.node("element", (node,), level=Level.ELEMENT))
+    return Value(x._trace, x._trace.node("element", (node,), kind=node.kind, level=Level.ELEMENT))
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -438,21 +456,27 @@ def element(x: Number) -> Number:
 
 
 def _reduce(
-    name: str, x: Any, over: object, kind: str, *, of_flags: bool = False, of: str = "value"
+    name: str,
+    x: Any,
+    over: object,
+    reduction: str,
+    *,
+    of_flags: bool = False,
+    of: str = "value",
+    kind: Kind = Kind.NUMBER,
 ) -> tuple[Trace, Node]:
-    if not isinstance(over, str) or over not in ("tensor", "list"):
-        fail(f"heddle.{name}: expected over='tensor' or over='list', found over={short(over)}")
+    expect_over(name, over)
     if not isinstance(x, Value):
         fail(f"heddle.{name}: expected a value of a rule, found {short(x)}")
     trace = x._trace
-    node = flag_node(trace, x) if of_flags else number_node(trace, x)
+    node = flag_node(trace, x) if of_flags else numeric_node(trace, x)
     least = Level.MEMBER if over == "list" else Level.ELEMENT
     if node.level < least:
         expected = "of each element" if over == "tensor" else "of each element or tensor"
         fail(f"heddle.{name}: expected a value {expected}, found {describe(x)}")
     level = Level.LIST if over == "list" else Level.MEMBER
-    payload = Reduction(kind, over == "list", of)
-    return trace, trace.node("reduce", (node,), payload, is_flag=of_flags, level=level)
+    payload = Reduction(reduction, over == "list", of)
+    return trace, trace.node("reduce", (node,), payload, kind=Kind.FLAG if of_flags else kind, level=level)
 
 
 def sum(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
@@ -481,9 +505,12 @@ def mean(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
     Args:
         x, over: as for `sum`.
     """
+    if over != "list":
+        return Value(*_reduce("mean", x, over, "mean"))
     trace, total = _reduce("mean", x, over, "add")
-    count = trace.node("reduce", total.operands, total.reduction._replace(of="one"), level=total.level)
-    return Value(trace, trace.node("div", (total, count)))
+    (operand,) = total.operands
+    counted = None if operand.level == Level.ELEMENT else operand  # tensors, if x is a value of each
+    return Value(trace, total) / Value(trace, count(trace, over_list=True, of=counted))
 
 
 def amax(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
@@ -502,6 +529,28 @@ def amin(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
         x, over: as for `sum`.
     """
     return Value(*_reduce("amin", x, over, "min"))
+
+
+def argmax(x: Value) -> Value:
+    """The position in the tensor, as of `index`, of the largest value: the first one of several; an integer.
+
+    The first NaN is larger than all numbers. Of no elements it is -1.
+
+    Args:
+        x: a value of each element.
+    """
+    return Value(*_reduce("argmax", x, "tensor", "argmax", kind=Kind.INTEGER))
+
+
+def argmin(x: Value) -> Value:
+    """The position in the tensor, as of `index`, of the smallest value: the first one of several; an integer.
+
+    The first NaN is smaller than all numbers. Of no elements it is -1.
+
+    Args:
+        x: a value of each element.
+    """
+    return Value(*_reduce("argmin", x, "tensor", "argmin", kind=Kind.INTEGER))
 
 
 def any(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
