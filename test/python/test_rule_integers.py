@@ -156,16 +156,21 @@ def test_case(name, dtype):
             rule.mlir(dtype=dtype))
 
 
-@pytest.mark.skipif(not RUNNER.exists(), reason="the tests' runner is not built")
-@pytest.mark.parametrize("dtype", ["f64", "f32"])
-@pytest.mark.parametrize("part", range(4))
-def test_every_executor(part, dtype, tmp_path):
-    """Several cases in one rule, each as the new value of a state."""
+def together(part):
+    """A quarter of the cases in one rule, each as the new value of a state: the names, the states and the rule."""
     names = list(CASES)[part::4]
     states = [f"s{k}" for k in range(len(names))]
     scope = {"functions": [CASES[name][0] for name in names]}
     exec(f"def rule(p, g, {', '.join(states)}):\n    return (p, *(each(p, g) for each in functions))\n", scope)
-    text = heddle.rule(scope["rule"]).mlir(dtype=dtype)
+    return names, states, heddle.rule(scope["rule"])
+
+
+@pytest.mark.skipif(not RUNNER.exists(), reason="the tests' runner is not built")
+@pytest.mark.parametrize("dtype", ["f64", "f32"])
+@pytest.mark.parametrize("part", range(4))
+def test_every_executor(part, dtype, tmp_path):
+    names, states, rule = together(part)
+    text = rule.mlir(dtype=dtype)
     (tmp_path / "rule.mlir").write_text(text)
     params, grads = inputs(dtype)
     members = {"param": params, "grad": grads, **{state: [0 * param for param in params] for state in states}}
