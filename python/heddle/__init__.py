@@ -36,12 +36,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._rule.functions import abs as abs
-    from ._rule.functions import all as all
-    from ._rule.functions import amax as amax
-    from ._rule.functions import amin as amin
-    from ._rule.functions import any as any
-    from ._rule.functions import argmax as argmax
-    from ._rule.functions import argmin as argmin
     from ._rule.functions import atan as atan
     from ._rule.functions import atan2 as atan2
     from ._rule.functions import ceil as ceil
@@ -66,9 +60,7 @@ if TYPE_CHECKING:
     from ._rule.functions import log1p as log1p
     from ._rule.functions import log2 as log2
     from ._rule.functions import maximum as maximum
-    from ._rule.functions import mean as mean
     from ._rule.functions import minimum as minimum
-    from ._rule.functions import norm as norm
     from ._rule.functions import per_tensor as per_tensor
     from ._rule.functions import pow as pow
     from ._rule.functions import round as round
@@ -78,7 +70,6 @@ if TYPE_CHECKING:
     from ._rule.functions import sin as sin
     from ._rule.functions import sqrt as sqrt
     from ._rule.functions import step as step
-    from ._rule.functions import sum as sum
     from ._rule.functions import tan as tan
     from ._rule.functions import tanh as tanh
     from ._rule.functions import trunc as trunc
@@ -88,6 +79,15 @@ if TYPE_CHECKING:
     from ._rule.integers import from_bits as from_bits
     from ._rule.integers import index as index
     from ._rule.integers import integer as integer
+    from ._rule.reductions import all as all
+    from ._rule.reductions import amax as amax
+    from ._rule.reductions import amin as amin
+    from ._rule.reductions import any as any
+    from ._rule.reductions import argmax as argmax
+    from ._rule.reductions import argmin as argmin
+    from ._rule.reductions import mean as mean
+    from ._rule.reductions import norm as norm
+    from ._rule.reductions import sum as sum
     from ._rule.rule import Rule as Rule
     from ._rule.rule import rule as rule
     from ._rule.values import Value as Value

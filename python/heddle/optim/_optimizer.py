@@ -20,7 +20,7 @@ import numpy
 from .. import _fast
 from .._values import listed, number, real, short
 from ..errors import BadInput
-from . import _average, _capture, _loading, _masters, _norm, _programs, _storage, _stored_tensors
+from . import _average, _capture, _loading, _norm, _programs, _storage, _stored_tensors
 from ._arguments import bind
 from ._hyperparameters import check_readable, number_of, read
 from ._members import Member
