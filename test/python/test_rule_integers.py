@@ -174,15 +174,37 @@ def test_every_executor(part, dtype, tmp_path):
     (tmp_path / "rule.mlir").write_text(text)
     params, grads = inputs(dtype)
     members = {"param": params, "grad": grads, **{state: [0 * param for param in params] for state in states}}
-    lists = {name: [[list(each.shape), each.ravel().tolist()] for each in each_list] for name, each_list in members.items()}
-    done = subprocess.run([RUNNER, tmp_path / "rule.mlir"], input=json.dumps({"steps": [{"lists": lists, "scalars": {}}]}),
+    for executor, results in run_everywhere(tmp_path / "rule.mlir", members, {}).items():
+        for name, values in zip(names, results[1:], strict=True):
+            compare(name, dtype, values, executor)
+
+
+def run_everywhere(path, members, scalars):
+    """The results of one step for each executor of the tests' runner."""
+    lists = {name: [[list(numpy.shape(each)), numpy.ravel(each).tolist()] for each in each_list]
+             for name, each_list in members.items()}
+    done = subprocess.run([RUNNER, path], input=json.dumps({"steps": [{"lists": lists, "scalars": scalars}]}),
                           capture_output=True, text=True, timeout=600)
     assert done.returncode == 0 and not done.stderr, done.stderr
     found = json.loads(done.stdout)
     assert {"interpreter", "cpu", "cpu, not fused"} < set(found), "the CUDA source did not run"
-    for executor, steps in found.items():
-        for name, values in zip(names, steps[0][1:], strict=True):
-            compare(name, dtype, values, executor)
+    return {executor: steps[0] for executor, steps in found.items()}
+
+
+@pytest.mark.skipif(not RUNNER.exists(), reason="the tests' runner is not built")
+@pytest.mark.parametrize("groups", [False, True])
+def test_lower_levels_in_every_executor(groups, tmp_path):
+    (tmp_path / "rule.mlir").write_text(lower_levels.mlir(groups=groups))
+    params, grads = inputs("f32")
+    numbers = [numpy.zeros(())] * len(params)
+    members = {"param": params, "grad": grads, "count": numbers, "size": numbers, "place": numbers, "step": numbers}
+    if groups:
+        members["lr"] = [numpy.array(2.75)] * len(params)
+    for executor, results in run_everywhere(tmp_path / "rule.mlir", members, {} if groups else {"lr": 2.75}).items():
+        for new, count, size, place, step, p, g in zip(*results, params, grads, strict=True):
+            numpy.testing.assert_allclose(new, (p - p.size / ALL * g - 2).ravel(), rtol=1e-5, atol=1e-6, err_msg=executor)
+            assert (count, size, step) == ([p.size], [2 * ALL + UPPER], [1]), executor
+            assert place == [2 * g.argmax() + 1 if g.size else -1], executor
 
 
 def test_whole_parts_of_special_numbers():
@@ -213,26 +235,30 @@ def test_extremes_with_nan_and_without_elements():
     assert [float(each) for each in found["last"]] == [1, -1, 1]
 
 
+@heddle.rule
+def lower_levels(p, g, count=heddle.per_tensor(), size=heddle.per_tensor(), place=heddle.per_tensor(), *, lr=2.75):
+    every = heddle.integer(lr)
+    share = heddle.extent() / heddle.extent(over="list")
+    turns = heddle.integer(heddle.step()) % 2
+    total = heddle.sum(heddle.extent(), over="list") - heddle.extent("list")
+    upper = (heddle.bits(lr) >> 16) & 255
+    return (p - share * g - every * turns + total, count + heddle.extent(), heddle.extent("list") * every + upper,
+            heddle.argmax(g) * 2 + 1)
+
+
+UPPER = int(numpy.float32(2.75).view("u4")) >> 16 & 255
+
+
 @pytest.mark.parametrize("groups", [False, True])
 @pytest.mark.parametrize("dtype", ["f64", "f32/f64"])
 def test_values_of_tensors_and_of_the_list(dtype, groups):
     """Integers of lower levels, with several families and with a value of each hyperparameter for each tensor."""
-
-    @heddle.rule
-    def rule(p, g, count=heddle.per_tensor(), size=heddle.per_tensor(), place=heddle.per_tensor(), *, lr=2.75):
-        every = heddle.integer(lr)
-        share = heddle.extent() / heddle.extent(over="list")
-        turns = heddle.integer(heddle.step()) % 2
-        total = heddle.sum(heddle.extent(), over="list") - heddle.extent("list")
-        return (p - share * g - every * turns + total, count + heddle.extent(), heddle.extent("list") * every,
-                heddle.argmax(g) * 2 + 1)
-
     families = [("", dtype, range(len(SHAPES)))]
     if "/" in dtype:
         families = [("_f32", "f32", range(3)), ("_f64", "f64", range(3, len(SHAPES)))]
     params = {f"param{suffix}": [arrays(1, kind, SHAPES)[k] for k in members] for suffix, kind, members in families}
     grads = {f"grad{suffix}": [arrays(2, kind, SHAPES)[k] for k in members] for suffix, kind, members in families}
-    found = run(rule.compile(target="cpu", dtype=dtype, groups=groups), params, [grads] * 3)
+    found = run(lower_levels.compile(target="cpu", dtype=dtype, groups=groups), params, [grads] * 3)
     for suffix, _, members in families:
         for k, member in enumerate(members):
             size = math.prod(SHAPES[member])
@@ -240,7 +266,7 @@ def test_values_of_tensors_and_of_the_list(dtype, groups):
             for step in (1, 2, 3):
                 p = p - size / ALL * g - 2 * (step % 2)
             numpy.testing.assert_allclose(found[f"param{suffix}"][k].ravel(), p, rtol=1e-5, atol=1e-6)
-            assert found[f"count{suffix}"][k] == 3 * size and found[f"size{suffix}"][k] == 2 * ALL
+            assert found[f"count{suffix}"][k] == 3 * size and found[f"size{suffix}"][k] == 2 * ALL + UPPER
             assert found[f"place{suffix}"][k] == (2 * g.argmax() + 1 if size else -1)
 
 

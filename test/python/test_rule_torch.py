@@ -210,6 +210,25 @@ def test_sharded_parameters_have_no_norms():
             assert ("not sharded" in problem and "heddle.optim.chain(" in problem) if fails else problem is None
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_integers_beside_clipping(dtype):
+    @heddle.rule
+    def rule(p, g, place=heddle.per_tensor()):
+        largest = heddle.index() == heddle.argmax(g)
+        return p - heddle.where(largest, g / heddle.sqrt(heddle.extent()), 0), heddle.argmax(g)
+
+    params = [torch.nn.Parameter(torch.zeros(size, dtype=dtype)) for size in (4, 9)]
+    for param in params:
+        param.grad = torch.arange(param.numel(), dtype=dtype)
+    optimizer = heddle.optim.chain(clip_grad_norm=1.0, accumulation=2, optimizer=rule(params))
+    norm = optimizer.step()
+    torch.testing.assert_close(norm.item(), ((14 + 204) / 4) ** 0.5, rtol=1e-3, atol=0)
+    for param, place in zip(params, (3, 8)):
+        assert optimizer.state[param]["place"] == place and not param[:place].any()
+        expected = -place / 2 / norm.item() / param.numel() ** 0.5
+        torch.testing.assert_close(param[place].item(), expected, rtol=1e-2 if dtype.itemsize == 2 else 1e-5, atol=0)
+
+
 def test_positions_are_those_in_memory():
     @heddle.rule
     def rule(p, g):
