@@ -36,8 +36,8 @@ def function_name(spec: Spec) -> str:
     return {"SparseAdam": "sparse_adam"}.get(spec.name, spec.name.lower())
 
 
-def _is_torchs(spec: Spec) -> bool:
-    """Whether PyTorch has the function."""
+def is_torchs(spec: Spec) -> bool:
+    """Whether PyTorch has the class, and the function."""
     return bool(spec.positional) or spec.takes_counts
 
 
@@ -54,7 +54,7 @@ def arguments_of(spec: Spec) -> inspect.Signature:
         for index, each in enumerate(parts or [key]):
             # Functions that PyTorch has, too, have no defaults.
             value = spec.defaults[key][index] if parts else spec.defaults[key]
-            default = inspect.Parameter.empty if _is_torchs(spec) else value
+            default = inspect.Parameter.empty if is_torchs(spec) else value
             parameters.append(inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, default=default))
     return inspect.Signature(parameters)
 
@@ -110,7 +110,7 @@ def docstring(spec: Spec) -> str:
         size = "one value each" if key in _OF_TENSORS else "as large as the parameter"
         meanings[name] = f"the state `{key}` of each parameter, {size}{may_be_none}{may_be_empty}."
     lines = [f"One step of `heddle.optim.{spec.name}` over lists of tensors, in place, in one launch.", ""]
-    if _is_torchs(spec):
+    if is_torchs(spec):
         lines += [f"The arguments are those of ``torch.optim.functional.{function_name(spec)}``.", ""]
     if spec.name == "SparseAdam":
         lines += ["Gradients are dense: elements whose gradient is 0 stay as they are, with their state.", ""]

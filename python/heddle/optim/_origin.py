@@ -13,6 +13,7 @@ from __future__ import annotations
 from .._values import listed
 from ..errors import BadInput
 from . import _storage
+from ._arguments import is_torchs
 from ._spec import Spec
 from ._table import SPECS
 
@@ -39,15 +40,15 @@ def _entries(spec: Spec) -> set[str]:
 def _required(spec: Spec) -> set[str]:
     """The entries that every group of the class has, from each version of PyTorch, or of the authors' package."""
     names = _entries(spec) - _RECENT
-    if spec.functional is None or spec.name == "Lion":  # PyTorch does not have the class
-        names = {name for name in names if isinstance(spec.defaults.get(name), (int, float, tuple))}
-        names -= {name for name in names if isinstance(spec.defaults[name], bool)}
-    return names
+    if is_torchs(spec):
+        return names
+    numbers = {name for name in names if isinstance(spec.defaults.get(name), (int, float, tuple))}
+    return {name for name in numbers if not isinstance(spec.defaults[name], bool)}
 
 
 def _states(spec: Spec) -> set[str]:
     """The entries of a parameter's state, of the classes that PyTorch has, too."""
-    return set() if spec.functional is None else {*spec.functional, "step"}
+    return {*(spec.functional or ()), "step"} if is_torchs(spec) else set()
 
 
 def check_origin(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
