@@ -255,7 +255,7 @@ def functions(package):
     for spec in imported(package, "_table").SPECS.values():
         if spec.functional is None:
             continue
-        name, parts, keyword = spec.name.lower(), [], False
+        name, parts, keyword = arguments.function_name(spec), [], False
         for each in arguments.arguments_of(spec).parameters.values():
             if each.kind is each.KEYWORD_ONLY and not keyword:
                 parts, keyword = [*parts, "*"], True

@@ -36,10 +36,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._rule.functions import abs as abs
-    from ._rule.functions import all as all
-    from ._rule.functions import amax as amax
-    from ._rule.functions import amin as amin
-    from ._rule.functions import any as any
     from ._rule.functions import atan as atan
     from ._rule.functions import atan2 as atan2
     from ._rule.functions import ceil as ceil
@@ -64,9 +60,7 @@ if TYPE_CHECKING:
     from ._rule.functions import log1p as log1p
     from ._rule.functions import log2 as log2
     from ._rule.functions import maximum as maximum
-    from ._rule.functions import mean as mean
     from ._rule.functions import minimum as minimum
-    from ._rule.functions import norm as norm
     from ._rule.functions import per_tensor as per_tensor
     from ._rule.functions import pow as pow
     from ._rule.functions import round as round
@@ -76,11 +70,24 @@ if TYPE_CHECKING:
     from ._rule.functions import sin as sin
     from ._rule.functions import sqrt as sqrt
     from ._rule.functions import step as step
-    from ._rule.functions import sum as sum
     from ._rule.functions import tan as tan
     from ._rule.functions import tanh as tanh
     from ._rule.functions import trunc as trunc
     from ._rule.functions import where as where
+    from ._rule.integers import bits as bits
+    from ._rule.integers import extent as extent
+    from ._rule.integers import from_bits as from_bits
+    from ._rule.integers import index as index
+    from ._rule.integers import integer as integer
+    from ._rule.reductions import all as all
+    from ._rule.reductions import amax as amax
+    from ._rule.reductions import amin as amin
+    from ._rule.reductions import any as any
+    from ._rule.reductions import argmax as argmax
+    from ._rule.reductions import argmin as argmin
+    from ._rule.reductions import mean as mean
+    from ._rule.reductions import norm as norm
+    from ._rule.reductions import sum as sum
     from ._rule.rule import Rule as Rule
     from ._rule.rule import rule as rule
     from ._rule.values import Value as Value
@@ -108,9 +115,9 @@ _SUBMODULES = ("arrays", "dtypes", "optim", "ot")
 
 # Names of rules, and the modules in the folder _rule that define them, which are imported when first used.
 _FUNCTIONS = (
-    "abs all amax amin any atan atan2 ceil copysign cos element erf exp exp2 expm1 floor fma fmax fmin fmod hyper isfinite "
-    "isinf isnan log log10 log1p log2 maximum mean minimum norm per_tensor pow round round_away rsqrt sign sin sqrt step "
-    "sum tan tanh trunc where"
+    "abs all amax amin any argmax argmin atan atan2 bits ceil copysign cos element erf exp exp2 expm1 extent floor "
+    "fma fmax fmin fmod from_bits hyper index integer isfinite isinf isnan log log10 log1p log2 maximum mean minimum "
+    "norm per_tensor pow round round_away rsqrt sign sin sqrt step sum tan tanh trunc where"
 )
 _RULE = {name: "functions" for name in _FUNCTIONS.split()} | {"rule": "rule", "Rule": "rule", "Value": "values"}
 

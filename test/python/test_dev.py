@@ -2,7 +2,9 @@
 
 import os
 import pathlib
+import re
 import subprocess
+import sys
 
 import pytest
 
@@ -28,3 +30,15 @@ def test_help_names_every_command():
 def test_usage_errors_exit_with_2(arguments):
     result = dev(*arguments)
     assert result.returncode == 2 and not result.stdout and result.stderr
+
+
+def test_the_wheel_is_tested_with_every_python_example_of_the_readme(tmp_path):
+    readme = (ROOT / "README.md").read_text()
+    names = re.findall(r"<!-- example (\w+\.py) -->\n```python\n", readme)
+    assert len(names) == readme.count("```python\n")
+    steps = re.search(r"^test_wheel\(\).*?^}$", (ROOT / "tools" / "dev").read_text(), re.M | re.S)[0]
+    assert set(re.findall(r"\w+\.py", " ".join(re.findall(r"examples\+?=\(.*?\)", steps)))) == set(names)
+    for name in names:
+        subprocess.run([sys.executable, ROOT / "test" / "cli" / "Inputs" / "readme_example.py", ROOT / "README.md", name,
+                        tmp_path], check=True)
+    assert "heddle.optim.AdamW(" in (tmp_path / "train.py").read_text()

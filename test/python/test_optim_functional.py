@@ -22,7 +22,8 @@ SGD = dict(weight_decay=0.01, momentum=0.9, lr=0.1, dampening=0.3, nesterov=Fals
 
 
 def theirs(name):
-    return getattr(importlib.import_module(f"torch.optim.{name}"), name)
+    module = "_functional" if name == "sparse_adam" else name
+    return getattr(importlib.import_module(f"torch.optim.{module}"), name)
 
 
 def tensors(device, seed):
@@ -33,7 +34,7 @@ def test_functions_of_every_optimizer_of_torch():
     assert set(functional.FUNCTIONS) >= {name.lower() for name in support.TORCH_NAMES}
 
 
-@pytest.mark.parametrize("name", [name.lower() for name in support.TORCH_NAMES])
+@pytest.mark.parametrize("name", [*(name.lower() for name in support.TORCH_NAMES), "sparse_adam"])
 def test_arguments(name):
     """The names of all arguments, the order of those by position, and the defaults."""
     ours, known = (inspect.signature(each).parameters for each in (getattr(functional, name), theirs(name)))
@@ -96,6 +97,32 @@ def test_step(name, device):
     for left, right in zip((params[0], *states[0], steps[0]), (params[1], *states[1], steps[1]), strict=True):
         for tensor, other in zip(left, right, strict=True):
             torch.testing.assert_close(tensor, other, **support.tolerance(torch.float32))
+
+
+@DEVICES
+@pytest.mark.parametrize("as_tensors", [False, True])
+def test_sparse_adam(as_tensors, device):
+    """Dense gradients against sparse ones; the numbers of the steps are only read, as by PyTorch's function."""
+    options = dict(eps=1e-3, beta1=0.75, beta2=0.875, lr=0.05, maximize=True)
+    params = [tensors(device, 1) for _ in range(2)]
+    params = [[param for param in each if param.dim()] for each in params]  # PyTorch's takes none without dimensions
+    states = [[[torch.zeros_like(param) for param in params[0]] for _ in range(2)] for _ in range(2)]
+    for step in range(1, 5):
+        steps = [torch.tensor(float(step), device=device) if as_tensors else step for _ in params[0]]
+        grads = [torch.where(grad > 0.3, grad, 0 * grad) for grad in tensors(device, 1 + step) if grad.dim()]
+        functional.sparse_adam(params[0], grads, *states[0], steps, **options)
+        assert all(count == step for count in steps)
+        theirs("sparse_adam")(params[1], [grad.to_sparse() for grad in grads], *states[1], [step] * len(grads), **options)
+    for left, right in zip((params[0], *states[0]), (params[1], *states[1]), strict=True):
+        for tensor, other in zip(left, right, strict=True):
+            torch.testing.assert_close(tensor, other, **support.tolerance(torch.float32))
+    lists = [[torch.ones(3)] for _ in range(4)]
+    for wrong, found in ((0, "0"), ("1", "'1'"), (torch.ones(2), "tensor")):
+        with pytest.raises(heddle.BadInput, match=rf"^sparse_adam: state_steps\[0\]: expected the number .*, found {found}"):
+            functional.sparse_adam(*lists, [wrong], **options)
+    with pytest.raises(heddle.BadInput, match=r"^sparse_adam: grads\[0\]: expected a dense tensor, found layout"):
+        functional.sparse_adam(lists[0], [lists[1][0].to_sparse()], *lists[2:], [1], **options)
+    assert all(torch.equal(each[0], torch.ones(3)) for each in lists)
 
 
 def test_lion():

@@ -51,3 +51,23 @@ def test_numbers():
     for name, *numbers in rows:
         about = heddle.explain(name, json=True, arch="sm_90")
         assert [str(about[key]) for key in ("bytes_per_element", "sweeps", "launches")] == numbers, name
+
+
+def test_numbers_of_the_guide():
+    """The table of docs/optim.md: bytes for each element of the parameters, and sweeps."""
+    heddle = pytest.importorskip("heddle")
+    table = (ROOT / "docs" / "optim.md").read_text().split("| class | program |")[1].split("\n\n")[0]
+    rows = re.findall(r"^\| `\w+`.* \| (`.*`) \| (\d+)(.*) \|$", table, re.M)
+    assert {name for names, *_ in rows for name in re.findall(r"\w+", names)} >= set(REFERENCES)
+    words = {1: "", 2: ", in two sweeps", 3: ", in three sweeps"}
+    for names, number, rest in rows:
+        for name in re.findall(r"\w+", names):
+            about = heddle.explain(name, json=True, arch="sm_90")
+            assert about["bytes_per_element"] == int(number) and rest.startswith(words[about["sweeps"]]), name
+            for option, value, more in re.findall(r"with(out)? (?:`(\w+)`|momentum) (\d+)", rest):
+                if value:
+                    settings = {"max_grad_norm": "max_grad_norm=1"}.get(value, f"{value}=true")
+                else:
+                    settings = "momentum=0" if option else "momentum=0.9"
+                found = heddle.explain(f"{name}:{settings}", json=True, arch="sm_90")["bytes_per_element"]
+                assert found == int(more), (name, settings)

@@ -214,7 +214,7 @@ def test_importing_heddle_ot_imports_no_torch():
 
 @pytest.fixture(scope="module")
 def pot():
-    return pytest.importorskip("ot", reason="POT is not installed (pip install pot)")
+    return pytest.importorskip("ot", reason="needs POT: tools/dev setup --torch")
 
 
 def near(found, expected, tolerance=1e-7):

@@ -207,13 +207,44 @@ EXPRESSIONS = {
     "p & 1": "expected a condition, such as a comparison, found 'p'",
     "(p > 0) & 1": "expected a condition, such as a comparison, found 1",
     "~p": "expected a condition",
-    "p // 2": "heddle.floor",
-    "2 // p": "heddle.floor",
-    "p % 2": "heddle.floor",
+    "p // 2": "'//' takes integers, found 'p': write heddle.floor.*or heddle.integer",
+    "2 // p": "'//' takes integers, found 'p': write heddle.floor",
+    "heddle.index() // 2.0": "'//' takes integers, found 2.0: write heddle.floor",
+    "heddle.index() // 0": "'//': expected a divisor other than 0, found 0",
+    "heddle.index() % 0": "'%': expected a divisor other than 0, found 0",
+    "p % 2": "'%' takes integers, found 'p': write x - y . heddle.floor",
     "divmod(p, 2)": "heddle.floor",
+    "numpy.float32(2) % p": "'%' takes integers, found ",
     "p @ g": "no operation '@'",
-    "p << 1": "shifts",
-    "2 >> p": "shifts",
+    "p << 1": "'<<' takes integers, found 'p': shifts",
+    "2 >> p": "'>>' takes integers, found 'p': shifts",
+    "heddle.index() << -1": "'<<': expected a number of bits of at least 0, found -1",
+    "heddle.index() << 1.0": "'<<' takes integers, found 1.0",
+    "heddle.index() & 1.0": "'&' takes integers, found 1.0: use heddle.integer",
+    "heddle.index() & (p > 0)": "'&' takes integers, found a condition of each element",
+    "True | heddle.index()": "'|' takes integers, found True",
+    "heddle.index() + 2**63": "expected an integer of 64 bits, .*found 9223372036854775808",
+    "p if heddle.index() else g": "cannot test heddle.index()",
+    "p if heddle.extent() > 2 else g": "cannot test a condition of each tensor",
+    "p if heddle.argmax(g) else g": "cannot test an integer of each tensor",
+    "range(heddle.extent())": "whole numbers, found heddle.extent()",
+    "heddle.index(0)": r"heddle.index: expected the arguments \(\), found another call",
+    "heddle.extent(over='rows')": "heddle.extent: expected over='tensor' or over='list', found over='rows'",
+    "heddle.argmax(lr)": "heddle.argmax: expected a value of each element, found the hyperparameter 'lr'",
+    "heddle.argmin(heddle.extent())": "heddle.argmin: expected a value of each element, found heddle.extent()",
+    "heddle.argmax(g > 0)": "expected a number, found a condition",
+    "heddle.argmax(g, over='list')": r"heddle.argmax: expected the arguments \(x\), found another call",
+    "heddle.norm(heddle.extent())": "heddle.norm: expected a value of each element, found heddle.extent()",
+    "heddle.any(heddle.index())": "expected a condition",
+    "heddle.where(heddle.index(), p, g)": "expected a condition, such as a comparison, found heddle.index()",
+    "heddle.integer(p > 0)": "expected a number, found a condition",
+    "heddle.integer('1')": "heddle.integer: expected a number or a value of a rule, found '1'",
+    "heddle.bits(p, 16)": "heddle.bits: expected width=32 or width=64, found width=16",
+    "heddle.bits(None)": "heddle.bits: expected a number or a value of a rule, found None",
+    "heddle.from_bits(p)": "heddle.from_bits: expected an integer, found 'p': use heddle.integer or heddle.bits",
+    "heddle.from_bits(1.0)": "heddle.from_bits: expected an integer, found 1.0",
+    "heddle.from_bits(heddle.index(), width='a')": "heddle.from_bits: expected width=32 or width=64, found width='a'",
+    "heddle.index() == (p > 0)": "expected a number, found a condition",
     "p[0]": "one element at a time",
     "len(p)": "one element at a time",
     "list(p)": "one element at a time",
@@ -362,6 +393,10 @@ def test_a_rule_is_a_function():
 def test_functions_outside_of_rules():
     with pytest.raises(heddle.BadInput, match=re.escape(f"{HERE}:{line_of('no rule')}: heddle.step()")):
         heddle.step()  # no rule
+    with pytest.raises(heddle.BadInput, match=re.escape(f"{HERE}:{line_of('no index')}: heddle.index() is the position")):
+        heddle.index()  # no index
+    with pytest.raises(heddle.BadInput, match=re.escape(f"{HERE}:{line_of('no extent')}: heddle.extent() is the number")):
+        heddle.extent()  # no extent
 
 
 def test_a_value_belongs_to_one_run():

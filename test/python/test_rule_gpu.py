@@ -9,6 +9,7 @@ import pytest
 import heddle
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import test_rule_integers as integers  # noqa: E402
 import test_rule_library as library  # noqa: E402
 import test_rule_optimizers as optimizers  # noqa: E402
 from rule_runs import SHAPES, arrays, run, run_on_gpu  # noqa: E402
@@ -44,3 +45,14 @@ def test_formulas(name, groups):
     for key in wanted:
         for one, other in zip(found[key], wanted[key]):
             numpy.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6, err_msg=key)
+
+
+@pytest.mark.parametrize("dtype", ["f64", "f32"])
+@pytest.mark.parametrize("part", range(4))
+def test_integers(part, dtype):
+    """Positions, extents, positions of extremes, integer arithmetic and bits, against their formulas."""
+    names, states, rule = integers.together(part)
+    params, gradients = integers.inputs(dtype)
+    found = run_on_gpu(rule.compile(target="cuda", dtype=dtype), {"param": params}, [{"grad": gradients}])
+    for name, state in zip(names, states, strict=True):
+        integers.compare(name, dtype, found[state], "GPU")

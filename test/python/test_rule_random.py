@@ -111,6 +111,22 @@ class Number:
     def __ge__(self, other): return self.combine(other, lambda a, b: a >= b).value > 0.5
     def __eq__(self, other): return self.combine(other, lambda a, b: a == b).value > 0.5
     def __ne__(self, other): return self.combine(other, lambda a, b: a != b).value > 0.5
+    def __mod__(self, other): return self.combine(other, lambda a, b: a % b)
+    def __floordiv__(self, other): return self.combine(other, lambda a, b: a // b)
+
+
+def each_tensor(function):
+    """Values of elements from those of each tensor."""
+    parts = [numpy.broadcast_to(function(numpy.nonzero(MEMBERS == k)[0]), (MEMBERS == k).sum()) for k in range(len(SHAPES))]
+    return numpy.concatenate(parts)
+
+
+POSITIONS = {
+    "index": lambda: each_tensor(lambda places: numpy.arange(len(places))),
+    "extent": lambda: each_tensor(len),
+    "argmax": lambda x: each_tensor(lambda places: x.value[places].argmax() if len(places) else -1),
+    "argmin": lambda x: each_tensor(lambda places: x.value[places].argmin() if len(places) else -1),
+}
 
 
 # --- random rules -----------------------------------------------------------------------------------------------------
@@ -119,11 +135,12 @@ class Number:
 class Writer:
     """Writes a random expression; its names are `names`, and each part may be used again."""
 
-    def __init__(self, seed, reductions, per_tensor=False):
+    def __init__(self, seed, reductions, per_tensor=False, integers=False):
         self.random = random.Random(seed)
         self.names = {"element": ["p", "g", "m"], "hyper": ["a", "b"], "tensor": ["t", "s"] if per_tensor else ["t"]}
         self.reductions = reductions
         self.per_tensor = per_tensor
+        self.integers = integers
         self.lines = []
 
     def line(self, level, text):
@@ -144,6 +161,8 @@ class Writer:
         if depth == 0:
             return self.leaf(level) if self.random.random() < 0.8 else self.constant()
         sub = lambda: self.expression(level, depth - 1)
+        if self.integers and level in ("element", "tensor") and self.random.random() < 0.25:
+            return self.of_integers(level, sub)
         kind = self.random.randrange(12)
         if kind < 5:
             return f"({sub()} {self.random.choice('+-*')} {sub()})"
@@ -169,6 +188,24 @@ class Writer:
                                        f"(abs({sub()}) ** 0.5)", f"((abs({self.leaf(level)}) + 0.5) ** 1.3)",
                                        f"(0.9 ** (t + {self.random.randrange(-1, 3)}))" if level != "hyper" else "a"])
         return f"fma({self.leaf(level)}, {sub()}, {self.leaf(level)})" if level == "element" else f"exp(tanh({sub()}))"
+
+    def integer(self, level):
+        """An exact integer, of at most some thousands."""
+        leaves = ["extent()"] if level == "tensor" else ["extent()", "index()", "index()", "argmax(g)", "argmin(p)"]
+        x, y = (self.random.choice(leaves) for _ in range(2))
+        number, other = self.random.randrange(2, 9), self.random.randrange(-9, 9)
+        return self.random.choice([x, f"({x} % {number})", f"({x} // {number})", f"({x} - {y})", f"({number} * {x} + {other})",
+                                   f"(({x} + {other}) % -{number})", f"(({x} - {y}) // {number})"])
+
+    def of_integers(self, level, sub):
+        kind = self.random.randrange(4)
+        if kind == 0:
+            return f"({sub()} + 0.01 * {self.integer(level)})"
+        if kind == 1:
+            return f"({sub()} * ({self.integer(level)} % 7) / 7)"
+        if kind == 2:
+            return f"where({self.integer(level)} < {self.integer(level)}, {sub()}, {sub()})"
+        return f"({sub()} / (abs({self.integer(level)}) + 1))"
 
     def rule(self):
         self.lines.append("    t = step()")
@@ -218,7 +255,19 @@ def flat(members):
 @pytest.mark.parametrize("seed", [seed for seed in range(21) if seed != 13])
 def test_random_rules(seed, dtype, per_tensor, tmp_path):
     """With `per_tensor`, the rule has another state, `s`, of one value for each tensor."""
-    text = Writer(seed, seed % 3, per_tensor).rule()
+    check(seed, dtype, per_tensor, False, tmp_path)
+
+
+@pytest.mark.parametrize("per_tensor", [False, True], ids=["elements", "per tensor"])
+@pytest.mark.parametrize("dtype", ["f64", "f32", "f64/f32"])
+@pytest.mark.parametrize("seed", range(21, 33))
+def test_random_rules_with_integers(seed, dtype, per_tensor, tmp_path):
+    """Positions and extents in bodies over elements, in values of tensors and in what reductions reduce."""
+    check(seed, dtype, per_tensor, True, tmp_path)
+
+
+def check(seed, dtype, per_tensor, integers, tmp_path):
+    text = Writer(seed, seed % 3, per_tensor, integers).rule()
     path = tmp_path / "random_rule.py"
     path.write_text(text)
     names = {name: getattr(heddle, name) for name in heddle._FUNCTIONS.split() if name != "abs"}
@@ -267,7 +316,8 @@ def compare(text, found, families, before, hypers, step, eps):
     evaluations = []
     for noise in range(9):
         arithmetic, exact = Arithmetic(eps, 4 if noise else 0, noise), Arithmetic(0, 0, 0)
-        functions = {**arithmetic.functions(), "step": lambda: exact.number(step), "per_tensor": float}
+        functions = {**arithmetic.functions(), "step": lambda: exact.number(step), "per_tensor": float,
+                     **{name: lambda *x, make=make: exact.number(make(*x)) for name, make in POSITIONS.items()}}
         lists = [Number(arithmetic, values, everywhere) for values in before]
         constants = {name: Number(arithmetic, numpy.broadcast_to(value, len(SHAPES))[MEMBERS].astype("f8"), everywhere)
                      for name, value in hypers.items()}

@@ -192,14 +192,54 @@ def test_sharded_parameters_have_no_norms():
     def rule(p, g, *, lr=1.0):
         return p - lr * g / heddle.norm(g)
 
+    @heddle.rule
+    def by_position(p, g, *, lr=1.0):
+        return p - lr * g * heddle.index()
+
+    @heddle.rule
+    def by_extent(p, g, *, lr=1.0):
+        return p - lr * g / heddle.extent()
+
     from heddle._rule.optimizer import make_spec
 
     param = torch.nn.Parameter(torch.zeros(2))
     for placements, refused in (([], False), ([Placement(False)], False), ([Placement(False), Placement(True)], True)):
         param.placements = placements
-        for each, fails in ((rule, refused), (lion, False)):
+        for each, fails in ((rule, refused), (by_position, refused), (by_extent, refused), (lion, False)):
             problem = make_spec(each).check({"params": [param], **make_spec(each).defaults})
             assert ("not sharded" in problem and "heddle.optim.chain(" in problem) if fails else problem is None
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_integers_beside_clipping(dtype):
+    @heddle.rule
+    def rule(p, g, place=heddle.per_tensor()):
+        largest = heddle.index() == heddle.argmax(g)
+        return p - heddle.where(largest, g / heddle.sqrt(heddle.extent()), 0), heddle.argmax(g)
+
+    params = [torch.nn.Parameter(torch.zeros(size, dtype=dtype)) for size in (4, 9)]
+    for param in params:
+        param.grad = torch.arange(param.numel(), dtype=dtype)
+    optimizer = heddle.optim.chain(clip_grad_norm=1.0, accumulation=2, optimizer=rule(params))
+    norm = optimizer.step()
+    torch.testing.assert_close(norm.item(), ((14 + 204) / 4) ** 0.5, rtol=1e-3, atol=0)
+    for param, place in zip(params, (3, 8)):
+        assert optimizer.state[param]["place"] == place and not param[:place].any()
+        expected = -place / 2 / norm.item() / param.numel() ** 0.5
+        torch.testing.assert_close(param[place].item(), expected, rtol=1e-2 if dtype.itemsize == 2 else 1e-5, atol=0)
+
+
+def test_positions_are_those_in_memory():
+    @heddle.rule
+    def rule(p, g):
+        return p + heddle.where(heddle.index() < heddle.extent() // 2, g, 0)
+
+    for form in (torch.contiguous_format, torch.channels_last):
+        param = torch.nn.Parameter(torch.zeros(2, 3, 4, 5).to(memory_format=form))
+        param.grad = torch.ones_like(param)
+        rule([param]).step()
+        expected = torch.cat([torch.ones(60), torch.zeros(60)])
+        assert torch.equal(param.detach().as_strided((120,), (1,)), expected)
 
 
 def test_the_initial_state():

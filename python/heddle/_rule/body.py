@@ -10,8 +10,8 @@ import math
 import struct
 from typing import NamedTuple
 
-from .nodes import Node
-from .ops import OPS
+from .nodes import CONSTANTS, Kind, Node
+from .ops import CONVERSIONS, OPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class Body:
             self._counter = self.bind(operand, "f32")
             self._values[node] = self._counter if self.dtype == "f32" else self.bind(operand, self.dtype)
         else:
-            self._values[node] = self.bind(operand, "i1" if node.is_flag else self.dtype)
+            self._values[node] = self.bind(operand, node.kind.dtype(self.dtype))
 
     def operands(self) -> list[Operand]:
         """The values outside that this body has bound."""
@@ -165,6 +165,8 @@ class Body:
         if node.op == "constant":
             assert isinstance(node.payload, float)
             return self.number(node.payload)
+        if node.op == "whole":
+            return self.constant(str(node.payload), "i64", "n")
         if node.op in ("true", "false"):
             return self.constant(node.op, "i1")
         return self._values[node]
@@ -186,7 +188,7 @@ class Body:
 
     def compute(self, node: Node, hint: str | None = None) -> None:
         """Appends the operation of a node, whose operands are known."""
-        if node.op in ("constant", "true", "false"):
+        if node.op in CONSTANTS:
             return
         if node.op == "element":
             self._values[node] = self.value(node.operands[0])
@@ -194,14 +196,30 @@ class Body:
         hint = hint or node.hint
         if node.op == "select":
             operands = ", ".join(map(self.value, node.operands))
-            self._values[node] = self.emit(hint or "chosen", f"arith.select {operands}", self.dtype)
+            self._values[node] = self.emit(hint or "chosen", f"arith.select {operands}", node.kind.dtype(self.dtype))
         elif node.op == "powi":
             self._values[node] = self._integer_power(node, hint or "power")
+        elif node.op == "index":
+            self._values[node] = self.emit(hint or "index", "foreach.index member", "i64")
+        elif node.counts_elements:
+            self._values[node] = self.emit(hint or "extent", "foreach.extent member", "i64")
+        elif node.op in CONVERSIONS:
+            self._values[node] = self._convert(node, hint)
         else:
-            op = OPS[node.op]
+            op, kind = OPS[node.op], node.operands[0].kind
             operands = ", ".join(map(self.value, node.operands))
-            dtype = "i1" if op.takes_flags else self.dtype
-            self._values[node] = self.emit(hint or op.word, f"{op.mlir} {operands}", dtype)
+            mlir = op.of_integers if kind == Kind.INTEGER else op.mlir
+            self._values[node] = self.emit(hint or op.word, f"{mlir} {operands}", kind.dtype(self.dtype))
+
+    def _convert(self, node: Node, hint: str | None) -> str:
+        conversion, operand = CONVERSIONS[node.op], node.operands[0]
+        steps = conversion.f64 if self.dtype == "f64" else conversion.f32
+        value, dtype = self.value(operand), operand.kind.dtype(self.dtype)
+        for position, (operation, to) in enumerate(steps, 1):
+            word = hint or conversion.word if position == len(steps) else "part"
+            value = self.emit(word, f"{operation} {value}", f"{dtype} to {to}")
+            dtype = to
+        return value
 
     def _integer_power(self, node: Node, hint: str) -> str:
         if len(node.operands) == 2:

@@ -12,15 +12,29 @@ from typing import Protocol, TypeVar, overload
 from .. import _FUNCTIONS
 from .._values import short
 from . import tracing
-from .nodes import Level, Node, Reduction, Trace, calls_checked, fail
+from .integers import bits as bits
+from .integers import extent as extent
+from .integers import from_bits as from_bits
+from .integers import index as index
+from .integers import integer as integer
+from .nodes import Level, calls_checked, fail
 from .ops import OPS
+from .reductions import all as all
+from .reductions import amax as amax
+from .reductions import amin as amin
+from .reductions import any as any
+from .reductions import argmax as argmax
+from .reductions import argmin as argmin
+from .reductions import mean as mean
+from .reductions import norm as norm
+from .reductions import sum as sum
 from .signature import PerTensor, Range, RangedNumber, RangedTuple, read_number
-from .values import Value, arithmetic, as_float, describe, flag_node, is_number, number_node, power, trace_of
+from .values import Value, arithmetic, as_float, choose, describe, is_number, numeric_node, power, trace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Literal
+    from typing import Any
 
 #: A plain number or a value of a rule.
 Number = TypeVar("Number", float, Value)
@@ -305,6 +319,8 @@ def where(condition: Value, a: Value | float, b: Value | float) -> Value: ...
 def where(condition: Any, a: Any, b: Any) -> Any:
     """a if the condition holds, else b. Both are computed; the value that is not taken has no effect.
 
+    If one is an integer of the rule and the other an integer, too, so is the value.
+
     Args:
         condition: a comparison, or several joined by ``&``, ``|``, ``^`` and ``~``; or a plain bool.
         a, b: numbers or values of the rule.
@@ -314,9 +330,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     if not isinstance(condition, Value):
         fail(f"heddle.where: expected a condition, such as a comparison, found {short(condition)}")
     _expect_numbers("where", a, b)
-    trace = condition._trace
-    nodes = (flag_node(trace, condition), number_node(trace, a), number_node(trace, b))
-    return Value(trace, trace.node("select", nodes))
+    return choose(condition, a, b)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -420,107 +434,16 @@ def element(x: Number) -> Number:
     """The value rounded to the type in which elements are computed: float32, or float64 if parameters are float64.
 
     Arithmetic with it is arithmetic of elements. Without it, arithmetic of hyperparameters and of values of a tensor is
-    in double, before elements are visited. A plain number is returned as it is.
+    in double, before elements are visited. A plain number is returned as it is; an integer stays one.
     """
     if not isinstance(x, Value):
         if not is_number(x):
             fail(f"heddle.element: expected a number or a value of a rule, found {short(x)}")
         return x
-    node = number_node(x._trace, x)
+    node = numeric_node(x._trace, x)
     if node.level == Level.ELEMENT:
         return x
-    return Value(x._trace, x._trace.node("element", (node,), level=Level.ELEMENT))
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Reductions
-# ----------------------------------------------------------------------------------------------------------------------
-
-
-def _reduce(
-    name: str, x: Any, over: object, kind: str, *, of_flags: bool = False, of: str = "value"
-) -> tuple[Trace, Node]:
-    if not isinstance(over, str) or over not in ("tensor", "list"):
-        fail(f"heddle.{name}: expected over='tensor' or over='list', found over={short(over)}")
-    if not isinstance(x, Value):
-        fail(f"heddle.{name}: expected a value of a rule, found {short(x)}")
-    trace = x._trace
-    node = flag_node(trace, x) if of_flags else number_node(trace, x)
-    least = Level.MEMBER if over == "list" else Level.ELEMENT
-    if node.level < least:
-        expected = "of each element" if over == "tensor" else "of each element or tensor"
-        fail(f"heddle.{name}: expected a value {expected}, found {describe(x)}")
-    level = Level.LIST if over == "list" else Level.MEMBER
-    payload = Reduction(kind, over == "list", of)
-    return trace, trace.node("reduce", (node,), payload, is_flag=of_flags, level=level)
-
-
-def sum(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
-    """The sum of a value over the elements of each tensor, or over the whole list; in double; 0 of no elements.
-
-    Args:
-        x: a value of each element. Over the list, also a value of each tensor.
-        over: ``"tensor"``, or ``"list"``: all tensors of the optimizer, of every element type.
-    """
-    return Value(*_reduce("sum", x, over, "add"))
-
-
-def norm(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
-    """The Euclidean norm, sqrt(sum(x * x)), with squares and sum in double; 0 of no elements, NaN if a value is NaN.
-
-    Args:
-        x, over: as for `sum`.
-    """
-    trace, node = _reduce("norm", x, over, "add", of="square")
-    return Value(trace, trace.node("sqrt", (node,)))
-
-
-def mean(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
-    """The mean, in double; NaN of no elements.
-
-    Args:
-        x, over: as for `sum`.
-    """
-    trace, total = _reduce("mean", x, over, "add")
-    count = trace.node("reduce", total.operands, total.reduction._replace(of="one"), level=total.level)
-    return Value(trace, trace.node("div", (total, count)))
-
-
-def amax(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
-    """The largest value; -inf of no elements, NaN if a value is NaN.
-
-    Args:
-        x, over: as for `sum`.
-    """
-    return Value(*_reduce("amax", x, over, "max"))
-
-
-def amin(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
-    """The smallest value; inf of no elements, NaN if a value is NaN.
-
-    Args:
-        x, over: as for `sum`.
-    """
-    return Value(*_reduce("amin", x, over, "min"))
-
-
-def any(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
-    """Whether a condition holds for some element.
-
-    Args:
-        x: a condition of each element. Over the list, also a condition of each tensor.
-        over: as for `sum`.
-    """
-    return Value(*_reduce("any", x, over, "any", of_flags=True))
-
-
-def all(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
-    """Whether a condition holds for every element.
-
-    Args:
-        x, over: as for `any`.
-    """
-    return Value(*_reduce("all", x, over, "all", of_flags=True))
+    return Value(x._trace, x._trace.node("element", (node,), kind=node.kind, level=Level.ELEMENT))
 
 
 for _name in _FUNCTIONS.split():

@@ -12,6 +12,7 @@ import inspect
 import sys
 from typing import NamedTuple
 
+from .._values import short
 from ..errors import BadInput
 
 TYPE_CHECKING = False
@@ -66,6 +67,16 @@ def calls_checked(name: str, function: Callable[..., Any], remedy: str = "") -> 
     return call
 
 
+#: Operations that every body computes for itself.
+CONSTANTS = ("constant", "whole", "true", "false")
+
+
+def expect_over(function: str, over: object) -> None:
+    """Refuses an argument ``over`` of a reduction."""
+    if not isinstance(over, str) or over not in ("tensor", "list"):
+        fail(f"heddle.{function}: expected over='tensor' or over='list', found over={short(over)}")
+
+
 class Level(enum.IntEnum):
     """The things over which a value varies; a value has the highest level of its operands."""
 
@@ -80,35 +91,58 @@ class Level(enum.IntEnum):
     ELEMENT = 4
 
 
+class Kind(enum.Enum):
+    """What a value is."""
+
+    #: A float: double, or of the type of elements.
+    NUMBER = "number"
+    #: 64 bits, signed.
+    INTEGER = "integer"
+    #: True or false.
+    FLAG = "condition"
+
+    def dtype(self, of_numbers: str) -> str:
+        """The type of a value in a body whose numbers have the type `of_numbers`."""
+        return {Kind.NUMBER: of_numbers, Kind.INTEGER: "i64", Kind.FLAG: "i1"}[self]
+
+
 class Reduction(NamedTuple):
     """The attribute of a node that reduces its operand."""
 
-    #: The kind in MLIR: add, max, min, any, all.
+    #: The kind in MLIR: add, mean, max, min, any, all, argmax, argmin. The last two have a position as their value.
     kind: str
     #: Over the whole list, or over each tensor.
     over_list: bool
     #: What is reduced: the operand as a ``value``, its ``square`` in double, or ``one``, which counts.
     of: str = "value"
 
+    @property
+    def has_position(self) -> bool:
+        """Whether the value is the position of an extreme value."""
+        return self.kind in ("argmax", "argmin")
+
 
 class Node:
     """One value of a trace.
 
     Attributes:
-        op: a key of `ops.OPS`; ``constant``, ``true``, ``false``, ``list``, ``hyper`` or ``step`` for a leaf;
-            ``select``, ``powi`` (to a whole power), ``element`` (a value as an element) or ``reduce``.
+        op: a key of `ops.OPS`; ``constant``, ``whole`` (an integer), ``true``, ``false``, ``list``, ``hyper``, ``step``
+            or ``index`` (the position of the element) for a leaf; ``select``, ``powi`` (to a whole power), ``element``
+            (a value as an element) or ``reduce``; a key of `body.CONVERSIONS`.
         operands: the nodes that it needs.
         payload: the number of a constant, the name of a list or hyperparameter, the exponent of ``powi`` if that is a
             constant, or the `Reduction`.
         index: the position in the trace: operands have a smaller one.
-        is_flag: whether the value is true or false.
+        kind: whether the value is a number, an integer or a condition.
         level: the level, if hyperparameters have one value for all members.
         stage: the longest chain of reductions that the value needs.
         whole: the value is the step counter plus this constant; None: it is something else.
+        is_free: the value follows, exactly, from the number of elements of the tensor. A body over elements computes
+            it without any reduction.
         hint: the name of the user's variable, or None.
     """
 
-    __slots__ = ("op", "operands", "payload", "index", "is_flag", "level", "stage", "whole", "hint")
+    __slots__ = ("op", "operands", "payload", "index", "kind", "level", "stage", "whole", "is_free", "hint")
 
     def __init__(
         self,
@@ -116,17 +150,23 @@ class Node:
         operands: tuple[Node, ...],
         payload: float | str | int | Reduction | None,
         index: int,
-        is_flag: bool,
+        kind: Kind,
         level: Level,
     ) -> None:
         self.op = op
         self.operands = operands
         self.payload = payload
         self.index = index
-        self.is_flag = is_flag
+        self.kind = kind
         self.level = level
         self.stage: int = max((node.stage for node in operands), default=0) + (op == "reduce")
         self.whole: int | None = 0 if op == "step" else None
+        self.is_free: bool = self.counts_elements or (
+            op != "reduce"
+            and any(node.is_free for node in operands)
+            and all(node.is_free or node.op in CONSTANTS for node in operands)
+            and all(node.kind != Kind.NUMBER for node in operands)
+        )
         self.hint: str | None = None
 
     @property
@@ -134,9 +174,22 @@ class Node:
         return not self.operands
 
     @property
+    def is_flag(self) -> bool:
+        return self.kind == Kind.FLAG
+
+    @property
+    def is_integer(self) -> bool:
+        return self.kind == Kind.INTEGER
+
+    @property
     def reduction(self) -> Reduction:
         assert isinstance(self.payload, Reduction)
         return self.payload
+
+    @property
+    def counts_elements(self) -> bool:
+        """Whether the value is the number of elements of each tensor."""
+        return self.op == "reduce" and self.reduction.of == "one" and not self.reduction.over_list
 
 
 class Trace:
@@ -157,18 +210,24 @@ class Trace:
     def uses_step(self) -> bool:
         return any(node.op == "step" for node in self.nodes)
 
-    def reduces(self) -> bool:
-        """Whether there is a reduction."""
-        return any(node.op == "reduce" for node in self.nodes)
+    def sees_tensors(self) -> bool:
+        """Whether a value depends on more of a tensor than one element: on a reduction, an extent or a position."""
+        return any(node.op in ("reduce", "index") for node in self.nodes)
 
-    def leaf(self, op: str, payload: float | str | None, level: Level) -> Node:
-        """The node of a constant, a list, a hyperparameter or the step counter."""
+    def leaf(
+        self, op: str, payload: float | str | int | None, level: Level, kind: Kind = Kind.NUMBER
+    ) -> Node:
+        """The node of a constant, a list, a hyperparameter, the step counter or a position."""
         # 0.0 and -0.0 are equal in Python.
         key = (op, payload, repr(payload))
-        return self._known.get(key) or self._add(key, op, (), payload, False, level)
+        return self._known.get(key) or self._add(key, op, (), payload, kind, level)
 
     def constant(self, number: float) -> Node:
         return self.leaf("constant", float(number), Level.CONSTANT)
+
+    def whole(self, number: int) -> Node:
+        """An integer constant, of at most 64 bits."""
+        return self.leaf("whole", int(number), Level.CONSTANT, Kind.INTEGER)
 
     def node(
         self,
@@ -176,14 +235,14 @@ class Trace:
         operands: tuple[Node, ...],
         payload: int | Reduction | None = None,
         *,
-        is_flag: bool = False,
+        kind: Kind = Kind.NUMBER,
         level: Level | None = None,
     ) -> Node:
         """The node of an operation; its level is the highest of its operands if none is given."""
         key = (op, payload, *(node.index for node in operands))
         if level is None:
             level = max(node.level for node in operands)
-        return self._known.get(key) or self._add(key, op, operands, payload, is_flag, level)
+        return self._known.get(key) or self._add(key, op, operands, payload, kind, level)
 
     def _add(
         self,
@@ -191,10 +250,10 @@ class Trace:
         op: str,
         operands: tuple[Node, ...],
         payload: float | str | int | Reduction | None,
-        is_flag: bool,
+        kind: Kind,
         level: Level,
     ) -> Node:
-        node = Node(op, operands, payload, len(self.nodes), is_flag, level)
+        node = Node(op, operands, payload, len(self.nodes), kind, level)
         self.nodes.append(node)
         self._known[key] = node
         return node

@@ -28,6 +28,8 @@ class Op(NamedTuple):
     takes_flags: bool = False
     #: Whether its value is a flag.
     gives_flag: bool = False
+    #: Its operation in MLIR for integers, if it has one.
+    of_integers: str = ""
 
     def evaluate(self, *numbers: Any) -> Any:
         """The value for plain numbers, by the rules of IEEE 754: infinities and NaN, no exceptions."""
@@ -73,18 +75,18 @@ def _fma(a: float, b: float, c: float) -> float:
 
 #: Operations of numbers.
 NUMBERS = {
-    "add": Op("arith.addf", "sum", "add"),
-    "sub": Op("arith.subf", "difference", "subtract"),
-    "mul": Op("arith.mulf", "product", "multiply"),
+    "add": Op("arith.addf", "sum", "add", of_integers="arith.addi"),
+    "sub": Op("arith.subf", "difference", "subtract", of_integers="arith.subi"),
+    "mul": Op("arith.mulf", "product", "multiply", of_integers="arith.muli"),
     "div": Op("arith.divf", "quotient", "divide"),
     "neg": Op("arith.negf", "negative", "negative"),
     "pow": Op("math.powf", "power", "power"),
-    "maximum": Op("arith.maximumf", "largest", "maximum"),
-    "minimum": Op("arith.minimumf", "smallest", "minimum"),
-    "fmax": Op("arith.maxnumf", "largest", "fmax"),
-    "fmin": Op("arith.minnumf", "smallest", "fmin"),
+    "maximum": Op("arith.maximumf", "largest", "maximum", of_integers="arith.maxsi"),
+    "minimum": Op("arith.minimumf", "smallest", "minimum", of_integers="arith.minsi"),
+    "fmax": Op("arith.maxnumf", "largest", "fmax", of_integers="arith.maxsi"),
+    "fmin": Op("arith.minnumf", "smallest", "fmin", of_integers="arith.minsi"),
     "fma": Op("math.fma", "fma", _fma),
-    "abs": Op("math.absf", "magnitude", "fabs"),
+    "abs": Op("math.absf", "magnitude", "fabs", of_integers="math.absi"),
     "copysign": Op("math.copysign", "signed", "copysign"),
     "sign": Op("foreach.sign", "sign", _sign),
     "floor": Op("math.floor", "floor", "floor"),
@@ -116,15 +118,55 @@ FLAGS = {
     "isnan": Op("math.isnan", "is_nan", "isnan", gives_flag=True),
     "isinf": Op("math.isinf", "is_inf", "isinf", gives_flag=True),
     "isfinite": Op("math.isfinite", "is_finite", "isfinite", gives_flag=True),
-    "lt": Op("arith.cmpf olt,", "less", "less", gives_flag=True),
-    "le": Op("arith.cmpf ole,", "at_most", "less_equal", gives_flag=True),
-    "gt": Op("arith.cmpf ogt,", "greater", "greater", gives_flag=True),
-    "ge": Op("arith.cmpf oge,", "at_least", "greater_equal", gives_flag=True),
-    "eq": Op("arith.cmpf oeq,", "equal", "equal", gives_flag=True),
-    "ne": Op("arith.cmpf une,", "unequal", "not_equal", gives_flag=True),
-    "and": Op("arith.andi", "both", "logical_and", takes_flags=True, gives_flag=True),
-    "or": Op("arith.ori", "either", "logical_or", takes_flags=True, gives_flag=True),
-    "xor": Op("arith.xori", "one_of", "logical_xor", takes_flags=True, gives_flag=True),
+    "lt": Op("arith.cmpf olt,", "less", "less", gives_flag=True, of_integers="arith.cmpi slt,"),
+    "le": Op("arith.cmpf ole,", "at_most", "less_equal", gives_flag=True, of_integers="arith.cmpi sle,"),
+    "gt": Op("arith.cmpf ogt,", "greater", "greater", gives_flag=True, of_integers="arith.cmpi sgt,"),
+    "ge": Op("arith.cmpf oge,", "at_least", "greater_equal", gives_flag=True, of_integers="arith.cmpi sge,"),
+    "eq": Op("arith.cmpf oeq,", "equal", "equal", gives_flag=True, of_integers="arith.cmpi eq,"),
+    "ne": Op("arith.cmpf une,", "unequal", "not_equal", gives_flag=True, of_integers="arith.cmpi ne,"),
+    "and": Op("arith.andi", "both", "logical_and", takes_flags=True, gives_flag=True, of_integers="arith.andi"),
+    "or": Op("arith.ori", "either", "logical_or", takes_flags=True, gives_flag=True, of_integers="arith.ori"),
+    "xor": Op("arith.xori", "one_of", "logical_xor", takes_flags=True, gives_flag=True, of_integers="arith.xori"),
 }
 
-OPS = {**NUMBERS, **FLAGS}
+#: Operations of integers alone. Those of plain integers are Python's own.
+INTEGERS = {
+    "quotient": Op("", "quotient", "", of_integers="arith.divsi"),
+    "remainder": Op("", "remainder", "", of_integers="arith.remsi"),
+    "shl": Op("", "shifted", "", of_integers="arith.shli"),
+    "shr": Op("", "shifted", "", of_integers="arith.shrsi"),
+}
+
+OPS = {**NUMBERS, **FLAGS, **INTEGERS}
+
+
+class Conversion(NamedTuple):
+    """An operation between numbers and integers, as steps: each an operation and the type of its result."""
+
+    #: A word for its values.
+    word: str
+    #: The steps in a body whose numbers are f32, and in one whose numbers are f64.
+    f32: tuple[tuple[str, str], ...]
+    f64: tuple[tuple[str, str], ...]
+
+
+CONVERSIONS = {
+    "number": Conversion("number", (("arith.sitofp", "f32"),), (("arith.sitofp", "f64"),)),
+    "integer": Conversion("whole", (("arith.fptosi", "i64"),), (("arith.fptosi", "i64"),)),
+    "bits32": Conversion(
+        "bits",
+        (("arith.bitcast", "i32"), ("arith.extui", "i64")),
+        (("arith.truncf", "f32"), ("arith.bitcast", "i32"), ("arith.extui", "i64")),
+    ),
+    "bits64": Conversion(
+        "bits", (("arith.extf", "f64"), ("arith.bitcast", "i64")), (("arith.bitcast", "i64"),)
+    ),
+    "float32": Conversion(
+        "number",
+        (("arith.trunci", "i32"), ("arith.bitcast", "f32")),
+        (("arith.trunci", "i32"), ("arith.bitcast", "f32"), ("arith.extf", "f64")),
+    ),
+    "float64": Conversion(
+        "number", (("arith.bitcast", "f64"), ("arith.truncf", "f32")), (("arith.bitcast", "f64"),)
+    ),
+}

@@ -54,12 +54,12 @@ def make_spec(rule: Rule) -> Any:
             if allowed and not all(allowed.has(number(part, name)) for part in parts):
                 return f"{rule.name}: expected {name} of {allowed}, found {short(value)}"
         trace = rule._trace({name: rule._option(name, group[name]) for name in signature.options})
-        if trace.reduces() and any(map(_is_sharded, group.get("params", ()))):
+        if trace.sees_tensors() and any(map(_is_sharded, group.get("params", ()))):
             return (
                 f"{rule.name}: expected parameters that are not sharded, found a sharded DTensor: reductions such as "
-                "heddle.norm would cover the shard of this process alone. Use parameters that every process has whole (DDP, "
-                "or DTensors that are replicated), or a rule without reductions; heddle.optim.chain(clip_grad_norm=...) "
-                "clips by the norm over all shards"
+                "heddle.norm, heddle.index and heddle.extent would be those of the shard of this process alone. Use "
+                "parameters that every process has whole (DDP, or DTensors that are replicated), or a rule without these; "
+                "heddle.optim.chain(clip_grad_norm=...) clips by the norm over all shards"
             )
         return None
 

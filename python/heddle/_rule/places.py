@@ -10,7 +10,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-from .nodes import Level, Node, Trace
+from .nodes import CONSTANTS, Level, Node, Trace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 
 def operands_of(node: Node, step: Node | None) -> tuple[Node, ...]:
-    """The nodes that an operation reads. A power of the step counter reads the counter itself, as an integer."""
+    """The nodes that an operation reads. A power of the step counter reads the counter itself, as an integer.
+
+    The number of elements of a tensor is not read from them.
+    """
+    if node.counts_elements:
+        return ()
     if node.op == "powi" and len(node.operands) == 2:
         assert step is not None
         return node.operands[0], step
@@ -46,9 +51,6 @@ class Needs:
         self.read = sorted(read, key=lambda node: node.index)
 
 
-CONSTANTS = ("constant", "true", "false")
-
-
 class Places:
     """The levels of all nodes of a trace, and the nodes that maps compute for other maps.
 
@@ -64,8 +66,7 @@ class Places:
         self.groups = groups
         self.step = next((node for node in trace.nodes if node.op == "step"), None)
         self.levels = self._infer_levels()
-        reached = Needs(trace.outputs, self.step, lambda node: True)
-        self.reductions = [node for node in reached.computed if node.op == "reduce"]
+        self.reductions = self._find_reductions()
         self.last = max(node.stage for node in trace.outputs)
         #: For each node that a map over scalars computes for other bodies: whether one of these computes in double.
         self.shared: dict[Node, bool] = {}
@@ -83,6 +84,20 @@ class Places:
                 levels[node] = max(operands)
         return levels
 
+    def _find_reductions(self) -> list[Node]:
+        """All but the numbers of elements that bodies over elements alone need, which have them without a reduction."""
+        reached = Needs(self.trace.outputs, self.step, lambda node: True).computed
+        outside = set(self._outputs_of_tensors())
+        for node in reversed(reached):
+            if not self.in_element_body(node) or (node.is_free and node in outside):
+                outside.update(operands_of(node, self.step))
+        return [node for node in reached if node.op == "reduce" and not (node.counts_elements and node not in outside)]
+
+    def _outputs_of_tensors(self) -> list[Node]:
+        """The new values of state with one value for each tensor."""
+        states = self.trace.signature.states
+        return [node for state, node in zip(states, self.trace.outputs[1:]) if state.per_tensor]
+
     def place(self, node: Node) -> tuple[Level, int]:
         """The map over scalars that computes a node: its level and stage."""
         return self.levels[node], node.stage
@@ -92,7 +107,7 @@ class Places:
         return not node.is_leaf and node.op != "reduce" and self.levels[node] != Level.ELEMENT
 
     def in_element_body(self, node: Node) -> bool:
-        return node.op in CONSTANTS or (self.levels[node] == Level.ELEMENT and node.op != "list")
+        return node.op in CONSTANTS or node.is_free or (self.levels[node] == Level.ELEMENT and node.op != "list")
 
     def inside(self, place: tuple[Level, int]) -> Callable[[Node], bool]:
         """Whether a map over scalars computes a node in its body."""
@@ -101,6 +116,8 @@ class Places:
     def _find_shared(self) -> None:
         roots = [*self.trace.outputs, *(node.operands[0] for node in self.reductions if node.reduction.of != "one")]
         for node in Needs(roots, self.step, self.in_element_body).read:
+            self._share(node, False)
+        for node in self._outputs_of_tensors():
             self._share(node, False)
         for reduction in self.reductions:
             if self.levels[reduction.operands[0]] != Level.ELEMENT:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from ..errors import BadInput
 from .body import Body, Names, Operand, Type, literal
-from .nodes import Level, Node, Trace
-from .places import CONSTANTS, ElementStages, Needs, Places
+from .nodes import CONSTANTS, Kind, Level, Node, Trace
+from .places import ElementStages, Needs, Places
 from .signature import GRAD, PARAM, STEP
 
 TYPE_CHECKING = False
@@ -193,12 +193,12 @@ class _Program:
         kind = "scalar" if lists is None else "each"
         for node in results:
             in_double = level != Level.MEMBER or self._places.shared[node]
-            dtype = "i1" if node.is_flag else "f64" if in_double or lists is None else lists.family.compute
+            dtype = node.kind.dtype("f64" if in_double or lists is None else lists.family.compute)
             hint = body.value(node)[1:]
             suffix = lists.suffix if lists else ""
             operand = self._values[lists, node] = self._new(hint, Type(kind, dtype), suffix)
             operands.append(operand)
-            yielded.append((body.value(node), "i1" if node.is_flag else "f64"))
+            yielded.append((body.value(node), node.kind.dtype("f64")))
         self._print_map(body, operands, yielded)
 
     def _print_map(self, body: Body, results: list[Operand], yielded: list[tuple[str, str]]) -> None:
@@ -258,20 +258,22 @@ class _Program:
         """Prints one reduction for each family, and the combination of the families."""
         reduction = node.reduction
         of_elements = self._places.levels[node.operands[0]] == Level.ELEMENT
-        dtype = "i1" if node.is_flag else "f64"
-        type = Type("scalar" if reduction.over_list else "each", dtype)
+        dtype = "f64" if reduction.has_position else node.kind.dtype("f64")
+        kind = "scalar" if reduction.over_list else "each"
+        types = [Type(kind, dtype), *([Type(kind, "i64")] if reduction.has_position else [])]
         word = "count" if reduction.of == "one" else {"add": "sum"}.get(reduction.kind, reduction.kind)
         axis = "list" if reduction.over_list else "member"
         parts = []
         for lists in self._families:
             body = Body(lists.family.compute if of_elements else "f64", self._places.step)
             value = self._reduced(body, node, lists, of_elements)
-            result = self._new(node.hint or word, type, lists.suffix)
-            head = f"{result.name} = foreach.reduce {reduction.kind} along {axis}"
-            self._lines += body.text(head, [type], [(value, dtype)])
-            parts.append(result)
+            hints = ["extreme", node.hint or word] if reduction.has_position else [node.hint or word]
+            results = [self._new(hint, type, lists.suffix) for hint, type in zip(hints, types)]
+            names = ", ".join(result.name for result in results)
+            self._lines += body.text(f"{names} = foreach.reduce {reduction.kind} along {axis}", types, [(value, dtype)])
+            parts.append(results[-1])
             if not reduction.over_list:
-                self._values[lists, node] = result
+                self._values[lists, node] = results[-1]
         if reduction.over_list:
             self._values[None, node] = self._combine(parts, reduction.kind, node.hint or word)
 
@@ -282,23 +284,25 @@ class _Program:
             if of_elements:
                 body.bind(lists.arguments[0], body.dtype)
             else:
-                body.bind(self._operand(operand, lists), "i1" if operand.is_flag else body.dtype)
-            return body.constant("1.0", "f64", "one")
+                body.bind(self._operand(operand, lists), operand.kind.dtype(body.dtype))
+            return body.constant("1", "i64", "one")
         if of_elements:
             inside = lists.stages.inside(operand.stage, reduces=True)
             needs = Needs([operand], self._places.step, inside)
-            if operand in needs.read and not operand.is_flag:
+            if operand in needs.read and operand.kind == Kind.NUMBER:
                 value = body.bind(self._operand(operand, lists), "f64")
             else:
                 self._read(body, needs, lists)
                 self._span(body, needs, lists)
                 body.computed(needs.computed)
                 value = body.value(operand)
-                if body.dtype != "f64" and not operand.is_flag:
+                if body.dtype != "f64" and operand.kind == Kind.NUMBER:
                     value = body.emit("wide", f"arith.extf {value}", f"{body.dtype} to f64")
         else:
             body.read(operand, self._operand(operand, lists))
             value = body.value(operand)
+        if operand.is_integer:
+            value = body.emit("number", f"arith.sitofp {value}", "i64 to f64")
         if of == "square":
             value = body.emit("square", f"arith.mulf {value}, {value}", "f64")
         return value
@@ -307,8 +311,9 @@ class _Program:
         """The combination of the reductions of all families."""
         if len(parts) == 1:
             return parts[0]
-        operation = {"add": "addf", "max": "maximumf", "min": "minimumf", "any": "ori", "all": "andi"}[kind]
         dtype = parts[0].type.dtype
+        addition = "addi" if dtype == "i64" else "addf"
+        operation = {"add": addition, "max": "maximumf", "min": "minimumf", "any": "ori", "all": "andi"}[kind]
         body = Body(dtype, None)
         values = [body.bind(part, dtype) for part in parts]
         total = values[0]
@@ -323,7 +328,7 @@ def _with_aliases(text: str) -> str:
     """The text with the definitions of its aliases, and without types in their names if they are not needed."""
     lines = []
     for kind in ("list", "each"):
-        dtypes = [dtype for dtype in ("f64", "f32", "f16", "bf16", "i1") if f"!{kind}_{dtype}" in text]
+        dtypes = [dtype for dtype in ("f64", "f32", "f16", "bf16", "i64", "i1") if f"!{kind}_{dtype}" in text]
         for dtype in dtypes:
             alias = f"!{kind}_{dtype}"
             if len(dtypes) == 1:

@@ -15,7 +15,7 @@ from .._values import short
 from ..errors import BadInput
 from .nodes import Level, Trace, is_library
 from .signature import Signature
-from .values import Value, describe, is_number
+from .values import Value, describe, is_number, number_node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _take_outputs(trace: Trace, result: object, returned: _Return) -> None:
                 f"{describe(value)}: use heddle.sum, mean, norm, amax or amin"
             )
         if isinstance(value, Value) and value._trace is trace and not value._node.is_flag:
-            trace.outputs.append(value._node)
+            trace.outputs.append(number_node(trace, value))
         elif is_number(value):
             trace.outputs.append(trace.constant(value))
         else:

@@ -6,15 +6,17 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import functools
 import numbers
 
 from .._values import short
 from ..errors import BadInput
-from .nodes import Level, Node, Trace, fail, user_line
+from .nodes import Kind, Level, Node, Trace, fail, user_line
 from .ops import OPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, NoReturn
 
 #: A rule tests nothing while it is traced.
@@ -33,9 +35,10 @@ class _NoAttribute(BadInput, AttributeError):
 class Value:
     """A scalar of a rule: one element of a list, one value for each tensor, or a hyperparameter.
 
-    Values support ``+ - * / **``, ``abs``, comparisons, and ``& | ^ ~`` of comparisons, also with plain numbers. The
-    functions of heddle take them, such as `heddle.sqrt` and `heddle.where`. Python cannot test a value (``if``,
-    ``and``), convert it to a number or pass it to NumPy: each is a `BadInput` that points at the line.
+    Values support ``+ - * / **``, ``abs``, comparisons, and ``& | ^ ~`` of comparisons, also with plain numbers. Integers,
+    such as `heddle.index`, also support ``// % << >> & | ^ ~`` with integers. The functions of heddle take values, such as
+    `heddle.sqrt` and `heddle.where`. Python cannot test a value (``if``, ``and``), convert it to a number or pass it to
+    NumPy: each is a `BadInput` that points at the line.
     """
 
     __slots__ = ("_trace", "_node")
@@ -75,10 +78,10 @@ class Value:
         return power(other, self)
 
     def __neg__(self) -> Value:
-        return arithmetic("neg", self)
+        return integers("sub", 0, self) if self._node.is_integer else arithmetic("neg", self)
 
     def __pos__(self) -> Value:
-        number_node(self._trace, self)
+        numeric_node(self._trace, self)
         return self
 
     def __abs__(self) -> Value:
@@ -123,7 +126,37 @@ class Value:
         return logic("xor", other, self)
 
     def __invert__(self) -> Value:
-        return logic("xor", self, True)
+        return logic("xor", self, -1 if self._node.is_integer else True)
+
+    def __floordiv__(self, other: Value | int) -> Value:
+        return floor_divide(self, other)
+
+    def __rfloordiv__(self, other: int) -> Value:
+        return floor_divide(other, self)
+
+    def __mod__(self, other: Value | int) -> Value:
+        return floor_remainder(self, other)
+
+    def __rmod__(self, other: int) -> Value:
+        return floor_remainder(other, self)
+
+    def __divmod__(self, other: Value | int) -> tuple[Value, Value]:
+        return floor_divide(self, other), floor_remainder(self, other)
+
+    def __rdivmod__(self, other: int) -> tuple[Value, Value]:
+        return floor_divide(other, self), floor_remainder(other, self)
+
+    def __lshift__(self, other: Value | int) -> Value:
+        return shift("<<", self, other)
+
+    def __rlshift__(self, other: int) -> Value:
+        return shift("<<", other, self)
+
+    def __rshift__(self, other: Value | int) -> Value:
+        return shift(">>", self, other)
+
+    def __rrshift__(self, other: int) -> Value:
+        return shift(">>", other, self)
 
     # --- Python asks for a value that is not known while the rule is traced -------------------------------------------
 
@@ -167,30 +200,10 @@ class Value:
     def __getitem__(self, index: object) -> NoReturn:
         self._refuse("an index takes a sequence", _SCALAR)
 
-    def __floordiv__(self, other: object) -> NoReturn:
-        self._refuse("there is no operation '//'", "write heddle.floor(x / y)")
-
-    __rfloordiv__ = __floordiv__
-
-    def __mod__(self, other: object) -> NoReturn:
-        self._refuse("there is no operation '%'", "write x - y * heddle.floor(x / y)")
-
-    __rmod__ = __mod__
-
-    def __divmod__(self, other: object) -> NoReturn:
-        self._refuse("there is no divmod()", "write heddle.floor(x / y)")
-
-    __rdivmod__ = __divmod__
-
     def __matmul__(self, other: object) -> NoReturn:
         self._refuse("there is no operation '@'", _SCALAR)
 
     __rmatmul__ = __matmul__
-
-    def __lshift__(self, other: object) -> NoReturn:
-        self._refuse("there are no shifts of bits", "multiply by a power of 2")
-
-    __rlshift__ = __rshift__ = __rrshift__ = __lshift__
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
@@ -202,7 +215,7 @@ class Value:
         # NumPy's scalars on the left of an operator come here.
         if method == "__call__" and len(inputs) == 2 and not options and ufunc.__name__ in _UFUNCS:
             if all(isinstance(each, Value) or is_number(each) for each in inputs):
-                return arithmetic(_UFUNCS[ufunc.__name__], *inputs)
+                return _UFUNCS[ufunc.__name__](*inputs)
         name = ufunc.__name__
         self._refuse(f"numpy.{name} takes arrays", f"use heddle.{name}" if name in OPS else "see docs/rule.md")
 
@@ -224,20 +237,6 @@ class Value:
         return f"<heddle.Value: {describe(self)}>"
 
 
-_UFUNCS = {
-    "add": "add",
-    "subtract": "sub",
-    "multiply": "mul",
-    "divide": "div",
-    "true_divide": "div",
-    "power": "pow",
-    "less": "lt",
-    "less_equal": "le",
-    "greater": "gt",
-    "greater_equal": "ge",
-    "equal": "eq",
-    "not_equal": "ne",
-}
 
 
 def describe(value: Value) -> str:
@@ -249,7 +248,11 @@ def describe(value: Value) -> str:
         return f"'{node.payload}'"
     if node.op == "step":
         return "heddle.step()"
-    noun = "condition" if node.is_flag else "value"
+    if node.op == "index":
+        return "heddle.index()"
+    if node.counts_elements:
+        return "heddle.extent()"
+    noun = {Kind.NUMBER: "a value", Kind.INTEGER: "an integer", Kind.FLAG: "a condition"}[node.kind]
     over = {
         Level.CONSTANT: "",
         Level.HYPER: " of hyperparameters",
@@ -257,12 +260,24 @@ def describe(value: Value) -> str:
         Level.MEMBER: " of each tensor",
         Level.ELEMENT: " of each element",
     }[node.level]
-    return f"a {noun}{over}"
+    return f"{noun}{over}"
 
 
 def is_number(value: object) -> bool:
     """Whether `value` is a plain number: Python's or NumPy's, and no bool."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def is_integer(value: object) -> bool:
+    """Whether `value` is an integer: a traced one, or a plain one of Python or NumPy, and no bool."""
+    if isinstance(value, Value):
+        return value._node.is_integer
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def are_integers(*values: object) -> bool:
+    """Whether all values are integers, and one is traced."""
+    return all(map(is_integer, values)) and any(isinstance(value, Value) for value in values)
 
 
 def trace_of(*values: object) -> Trace | None:
@@ -274,7 +289,13 @@ def trace_of(*values: object) -> Trace | None:
 
 
 def number_node(trace: Trace, value: object) -> Node:
-    """The node of a number: a traced value, or a constant."""
+    """The node of a number: a traced value, an integer as a number, or a constant."""
+    node = numeric_node(trace, value)
+    return trace.node("number", (node,)) if node.is_integer else node
+
+
+def numeric_node(trace: Trace, value: object) -> Node:
+    """The node of a number or of a traced integer; plain integers are numbers."""
     if isinstance(value, Value):
         if value._node.is_flag:
             fail(f"expected a number, found {describe(value)}: use heddle.where(condition, a, b)")
@@ -284,6 +305,17 @@ def number_node(trace: Trace, value: object) -> Node:
         found = repr(value) if plain else f"an object of type {type(value).__name__}"
         fail(f"expected a number or a value of the rule, found {found}")
     return trace.constant(as_float(value))
+
+
+def integer_node(trace: Trace, value: object) -> Node:
+    """The node of an integer: a traced value, or a constant."""
+    if isinstance(value, Value):
+        return _own(trace, value)
+    assert isinstance(value, numbers.Integral)
+    number = int(value)
+    if not -(2**63) <= number < 2**63:
+        fail(f"expected an integer of 64 bits, from -2**63 to 2**63 - 1, found {short(value)}")
+    return trace.whole(number)
 
 
 def flag_node(trace: Trace, value: object) -> Node:
@@ -311,15 +343,77 @@ def as_float(value: Any) -> float:
 
 def arithmetic(op: str, *operands: object) -> Value:
     """The value of an operation of numbers; at least one operand is traced."""
+    if OPS[op].of_integers and are_integers(*operands):
+        return integers(op, *operands)
     trace = trace_of(*operands)
     assert trace is not None
     nodes = tuple(number_node(trace, operand) for operand in operands)
     if op == "pow":
         return power(*operands)
-    node = trace.node(op, nodes, is_flag=OPS[op].gives_flag)
+    node = trace.node(op, nodes, kind=Kind.FLAG if OPS[op].gives_flag else Kind.NUMBER)
     if op in ("add", "sub"):
         _note_whole(node)
     return Value(trace, node)
+
+
+def integers(op: str, *operands: object) -> Value:
+    """The value of an operation of integers; at least one operand is traced."""
+    trace = trace_of(*operands)
+    assert trace is not None
+    nodes = tuple(integer_node(trace, operand) for operand in operands)
+    compares = OPS[op].gives_flag and not OPS[op].takes_flags
+    return Value(trace, trace.node(op, nodes, kind=Kind.FLAG if compares else Kind.INTEGER))
+
+
+def _expect_integers(symbol: str, remedy: str, *operands: object) -> None:
+    for operand in operands:
+        if not is_integer(operand):
+            found = describe(operand) if isinstance(operand, Value) else short(operand)
+            fail(f"'{symbol}' takes integers, found {found}: {remedy}")
+
+
+def _expect_divisor(symbol: str, divisor: object) -> None:
+    if not isinstance(divisor, Value) and divisor == 0:
+        fail(f"'{symbol}': expected a divisor other than 0, found 0")
+
+
+def floor_divide(left: object, right: object) -> Value:
+    """The quotient of integers, rounded down, as in Python."""
+    _expect_integers("//", "write heddle.floor(x / y), or heddle.integer(x) // y", left, right)
+    _expect_divisor("//", right)
+    quotient = integers("quotient", left, right)
+    return choose(_is_inexact(integers("remainder", left, right), right), quotient - 1, quotient)
+
+
+def floor_remainder(left: object, right: object) -> Value:
+    """The remainder of integers with the sign of the second, as in Python."""
+    _expect_integers("%", "write x - y * heddle.floor(x / y), or heddle.integer(x) % y", left, right)
+    _expect_divisor("%", right)
+    remainder = integers("remainder", left, right)
+    return choose(_is_inexact(remainder, right), integers("add", remainder, right), remainder)
+
+
+def _is_inexact(remainder: Value, divisor: object) -> Value:
+    """Whether rounding towards 0 has not rounded down. A remainder has the sign of the number that was divided."""
+    if not isinstance(divisor, Value):
+        return remainder < 0 if divisor > 0 else remainder > 0  # type: ignore[operator]
+    return logic("and", remainder != 0, integers("xor", remainder, divisor) < 0)
+
+
+def shift(symbol: str, left: object, right: object) -> Value:
+    """The integer with its bits moved; ``>>`` keeps the sign."""
+    _expect_integers(symbol, "shifts move the bits of integers; use heddle.integer or heddle.bits", left, right)
+    if not isinstance(right, Value) and right < 0:  # type: ignore[operator]
+        fail(f"'{symbol}': expected a number of bits of at least 0, found {short(right)}")
+    return integers("shl" if symbol == "<<" else "shr", left, right)
+
+
+def choose(condition: Value, a: object, b: object) -> Value:
+    """a if the condition holds, else b. The value of integers, one of which is traced, is an integer."""
+    trace = condition._trace
+    as_node, kind = (integer_node, Kind.INTEGER) if are_integers(a, b) else (number_node, Kind.NUMBER)
+    nodes = flag_node(trace, condition), as_node(trace, a), as_node(trace, b)
+    return Value(trace, trace.node("select", nodes, kind=kind))
 
 
 def _note_whole(node: Node) -> None:
@@ -335,17 +429,20 @@ def _note_whole(node: Node) -> None:
 
 
 def logic(op: str, left: object, right: object) -> Value:
-    """The value of an operation of flags; one operand may be a plain bool."""
+    """The value of an operation of flags, one of which may be a plain bool, or of integers."""
+    if any(isinstance(each, Value) and each._node.is_integer for each in (left, right)):
+        symbol = {"and": "&", "or": "|", "xor": "^"}[op]
+        _expect_integers(symbol, "use heddle.integer, heddle.bits or a comparison", left, right)
+        return integers(op, left, right)
     trace = trace_of(left, right)
     assert trace is not None
     nodes = []
     for each in (left, right):
         if isinstance(each, bool):
-            nodes.append(trace.leaf("true" if each else "false", None, Level.CONSTANT))
-            nodes[-1].is_flag = True
+            nodes.append(trace.leaf("true" if each else "false", None, Level.CONSTANT, Kind.FLAG))
         else:
             nodes.append(flag_node(trace, each))
-    return Value(trace, trace.node(op, tuple(nodes), is_flag=True))
+    return Value(trace, trace.node(op, tuple(nodes), kind=Kind.FLAG))
 
 
 def power(base: object, exponent: object) -> Value:
@@ -371,3 +468,32 @@ def power(base: object, exponent: object) -> Value:
     if number.is_integer() and abs(number) < 2**31:
         return Value(trace, trace.node("powi", (x,), int(number)))
     return Value(trace, trace.node("pow", (x, y)))
+
+
+#: The functions of NumPy that an operator with one of NumPy's scalars on its left calls.
+_UFUNCS: dict[str, Callable[[Any, Any], Value]] = {
+    **{
+        name: functools.partial(arithmetic, op)
+        for name, op in (
+            ("add", "add"),
+            ("subtract", "sub"),
+            ("multiply", "mul"),
+            ("divide", "div"),
+            ("true_divide", "div"),
+            ("power", "pow"),
+            ("less", "lt"),
+            ("less_equal", "le"),
+            ("greater", "gt"),
+            ("greater_equal", "ge"),
+            ("equal", "eq"),
+            ("not_equal", "ne"),
+        )
+    },
+    "floor_divide": floor_divide,
+    "remainder": floor_remainder,
+    "left_shift": functools.partial(shift, "<<"),
+    "right_shift": functools.partial(shift, ">>"),
+    "bitwise_and": functools.partial(logic, "and"),
+    "bitwise_or": functools.partial(logic, "or"),
+    "bitwise_xor": functools.partial(logic, "xor"),
+}

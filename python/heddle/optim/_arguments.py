@@ -31,6 +31,16 @@ def _lists(spec: Spec) -> dict[str, str]:
 _DEFAULTS: dict[str, Any] = {"has_sparse_grad": False, "has_complex": False, "grad_scale": None, "found_inf": None}
 
 
+def function_name(spec: Spec) -> str:
+    """The name of the function of an optimizer, which is torch's."""
+    return {"SparseAdam": "sparse_adam"}.get(spec.name, spec.name.lower())
+
+
+def is_torchs(spec: Spec) -> bool:
+    """Whether PyTorch has the class, and the function."""
+    return bool(spec.positional) or spec.takes_counts
+
+
 def arguments_of(spec: Spec) -> inspect.Signature:
     """The arguments of PyTorch's function: lists of tensors, what PyTorch has by position, hyperparameters by name."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -42,9 +52,9 @@ def arguments_of(spec: Spec) -> inspect.Signature:
             continue
         parts = [part for part, (entry, _) in spec.parts.items() if entry == key]
         for index, each in enumerate(parts or [key]):
-            # Only functions that PyTorch has, too, have no defaults.
+            # Functions that PyTorch has, too, have no defaults.
             value = spec.defaults[key][index] if parts else spec.defaults[key]
-            default = inspect.Parameter.empty if spec.positional else value
+            default = inspect.Parameter.empty if is_torchs(spec) else value
             parameters.append(inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, default=default))
     return inspect.Signature(parameters)
 
@@ -82,6 +92,12 @@ def docstring(spec: Spec) -> str:
         _gradients(spec): "their gradients; parameters whose gradient is None are skipped.",
     }
     for key, name in _lists(spec).items():
+        if key == "step" and spec.takes_counts:
+            meanings[name] = (
+                "the number of this step of each parameter, 1 in the first: an integer or a tensor of one element. The\n"
+                "        function only reads it, as PyTorch's does: count before the call."
+            )
+            continue
         if key == "step":
             meanings[name] = (
                 "the number of steps of each parameter, one value each, on any device; those on the device of\n"
@@ -94,8 +110,10 @@ def docstring(spec: Spec) -> str:
         size = "one value each" if key in _OF_TENSORS else "as large as the parameter"
         meanings[name] = f"the state `{key}` of each parameter, {size}{may_be_none}{may_be_empty}."
     lines = [f"One step of `heddle.optim.{spec.name}` over lists of tensors, in place, in one launch.", ""]
-    if spec.positional:
-        lines += [f"The arguments are those of ``torch.optim.functional.{spec.name.lower()}``.", ""]
+    if is_torchs(spec):
+        lines += [f"The arguments are those of ``torch.optim.functional.{function_name(spec)}``.", ""]
+    if spec.name == "SparseAdam":
+        lines += ["Gradients are dense: elements whose gradient is 0 stay as they are, with their state.", ""]
     lines.append("Args:")
     for name in arguments_of(spec).parameters:
         known = {**MEANINGS, **_MEANINGS, **spec.meanings, **meanings}

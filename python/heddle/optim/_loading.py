@@ -1,4 +1,4 @@
-"""Loaded state that is one value for each parameter.
+"""Loads state dictionaries: checks before PyTorch's own load, and what it leaves to be done.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,15 +6,60 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+from . import _masters
+from ._origin import check_origin
 from ._torch import is_distributed, torch
 from ._tracking import peek
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from ._optimizer import Optimizer
+
+
+def load(optimizer: Optimizer, state_dict: dict[str, Any], of_torch: Callable[[dict[str, Any]], None]) -> None:
+    """Loads a state dictionary with PyTorch's method, `of_torch`.
+
+    Raises:
+        BadInput: the state does not fit. Nothing is written.
+    """
+    stores = optimizer.spec.stores
+    entries = _masters.stored_entries(optimizer.param_groups)
+    given: list[Any] = []
+
+    def check(_: Any, loaded: dict[str, Any]) -> None:
+        given.append(loaded)  # what the caller's hooks have made of it
+        check_origin(optimizer, loaded)
+        if stores:
+            _masters.check_loaded(optimizer, loaded)
+
+    def restore(_: Any) -> None:
+        restore_values(optimizer, given[-1])
+        if stores:
+            _masters.restore(optimizer, entries, given[-1])
+
+    # After the caller's hooks before the load, and before those after it.
+    before = optimizer.register_load_state_dict_pre_hook(check)
+    after = optimizer.register_load_state_dict_post_hook(restore, prepend=True)
+    try:
+        of_torch(state_dict)
+    finally:
+        before.remove()
+        after.remove()
+
+
+def keep_tensors(state: Mapping[Any, Any], before: Mapping[Any, Any]) -> None:
+    """Copies loaded state into the tensors that captured steps use."""
+    with torch.no_grad():
+        for param, entries in state.items():
+            known = before.get(param, {})
+            for key, value in entries.items():
+                old = known.get(key)
+                is_other = isinstance(old, torch.Tensor) and old is not value
+                if is_other and isinstance(value, torch.Tensor) and old.shape == value.shape:
+                    entries[key] = old.copy_(value)
 
 
 def restore_values(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ import numpy
 from .. import _fast
 from .._values import listed, number, real, short
 from ..errors import BadInput
-from . import _average, _capture, _loading, _masters, _norm, _programs, _storage, _stored_tensors
+from . import _average, _capture, _loading, _norm, _programs, _storage, _stored_tensors
 from ._arguments import bind
 from ._hyperparameters import check_readable, number_of, read
 from ._members import Member
@@ -231,47 +231,19 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             for name, value in _average.entries(self.spec).items():
                 group.setdefault(name, value)
         if captured and before is not None:
-            self._load_in_place(before)
+            _loading.keep_tensors(self.state, before)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Loads state, as `torch.optim.Optimizer.load_state_dict` does; single values keep their precision.
 
         The arguments of storage, such as `state_dtype`, stay those of this optimizer, and the state is converted. Loaded
         float32 parameters (``master_param``) replace those of this optimizer.
+
+        Raises:
+            BadInput: the groups or the state are those of another class, or exact parameters do not fit. Nothing is written.
         """
         with self._lock:
-            entries = _masters.stored_entries(self.param_groups)
-            given: list[Any] = []
-
-            def check(optimizer: Any, loaded: dict[str, Any]) -> None:
-                given.append(loaded)  # what the caller's hooks have made of it
-                if self.spec.stores:
-                    _masters.check_loaded(self, loaded)
-
-            def restore(optimizer: Any) -> None:
-                _loading.restore_values(self, given[-1])
-                if self.spec.stores:
-                    _masters.restore(self, entries, given[-1])
-
-            # After the caller's hooks before the load, and before those after it.
-            before = self.register_load_state_dict_pre_hook(check)
-            after = self.register_load_state_dict_post_hook(restore, prepend=True)
-            try:
-                super().load_state_dict(state_dict)
-            finally:
-                before.remove()
-                after.remove()
-
-    def _load_in_place(self, before: Mapping[Any, Any]) -> None:
-        """Copies loaded state into the tensors that captured steps use."""
-        with torch.no_grad():
-            for param, state in self.state.items():
-                known = before.get(param, {})
-                for key, value in state.items():
-                    old = known.get(key)
-                    is_other = isinstance(old, torch.Tensor) and old is not value
-                    if is_other and isinstance(value, torch.Tensor) and old.shape == value.shape:
-                        state[key] = old.copy_(value)
+            _loading.load(self, state_dict, super().load_state_dict)
 
     def push_hyperparameters(self) -> None:
         """Passes the hyperparameters of the groups, and `clip_grad_norm`, to the steps that the caller has captured.

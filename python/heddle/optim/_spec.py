@@ -126,6 +126,8 @@ class Spec:
     functional: Sequence[str] | None = None
     #: The arguments that the function takes by position after the lists, in the order of torch's.
     positional: Sequence[str] = ()
+    #: Whether the function takes the number of each step as a number, which it only reads, as torch's does.
+    takes_counts: bool = False
     #: Gradients are sums of this many; each step divides them by it.
     accumulation: float = 1.0
     #: The largest magnitude of an element of the gradients; None: any.

@@ -374,6 +374,8 @@ SPECS: dict[str, Spec] = {
             options=("maximize",),
             parts=_BETAS,
             checked=("lr", "eps", "beta1", "beta2"),
+            functional=("exp_avg", "exp_avg_sq", "step"),
+            takes_counts=True,
             doc="Adam that leaves elements whose gradient is 0 as they are, with their state; the formulas are those of "
             "`torch.optim.SparseAdam`, which takes sparse gradients. This class takes dense ones.",
         ),

@@ -2,7 +2,8 @@
 
     adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, *, amsgrad, beta1, ...)
 
-There is one function for each optimizer of the library. It updates parameters and state in place, in one launch.
+There is one function for each optimizer that PyTorch has, too, and `lion`. It updates parameters and state in place, in one
+launch.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,8 +15,9 @@ import collections
 import os
 import threading
 
+from .._values import real, short
 from ..errors import BadInput
-from ._arguments import arguments_of, bind, docstring
+from ._arguments import arguments_of, bind, docstring, function_name
 from ._optimizer import Optimizer, optimizer_class
 from ._spec import Spec
 from ._table import SPECS
@@ -120,9 +122,26 @@ def _check_places(name: str, argument: str, members: Sequence[Any], grads: Seque
             )
 
 
+def _counters(name: str, argument: str, members: Sequence[Any]) -> list[Any]:
+    """The step counters before this step, as the program has them, of the numbers of this step."""
+    counters = []
+    for place, member in enumerate(members):
+        if isinstance(member, torch.Tensor) and member.numel() == 1:
+            counters.append(member.detach().to(torch.float32).reshape(()) - 1)
+            continue
+        count = real(member)
+        if count is None or not count >= 1:
+            raise BadInput(
+                f"{name}: {argument}[{place}]: expected the number of the step, at least 1, or a tensor of one element, "
+                f"found {short(member)}"
+            )
+        counters.append(torch.tensor(count - 1))
+    return counters
+
+
 def _function(spec: Spec) -> Callable[..., None]:
     """The function of an optimizer; its arguments are those of PyTorch's function of this name."""
-    name = spec.name.lower()
+    name = function_name(spec)
     states = tuple(spec.functional or ())
     call = _Call(spec)
     signature = arguments_of(spec)
@@ -155,6 +174,9 @@ def _function(spec: Spec) -> Callable[..., None]:
                 raise BadInput(f"{name}: expected {len(params)} tensors of state '{key}', found {len(members)}")
         if len(grads) != len(params):
             raise BadInput(f"{name}: expected {len(params)} gradients, found {len(grads)}")
+        if spec.takes_counts:
+            place = 2 + states.index("step")
+            arguments[place] = lists["step"] = _counters(name, list(signature.parameters)[place], arguments[place])
         _check_tensors(name, dict(zip(signature.parameters, arguments[: 2 + len(states)])))
         for place, (param, grad) in enumerate(zip(params, grads)):
             if grad is not None and (grad.shape != param.shape or grad.device != param.device):
@@ -176,7 +198,7 @@ def _function(spec: Spec) -> Callable[..., None]:
 
 #: The functions by name.
 FUNCTIONS: dict[str, Callable[..., None]] = {
-    spec.name.lower(): _function(spec) for spec in SPECS.values() if spec.functional is not None
+    function_name(spec): _function(spec) for spec in SPECS.values() if spec.functional is not None
 }
 __all__ = ["FUNCTIONS", *FUNCTIONS]
 

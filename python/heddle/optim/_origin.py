@@ -1,0 +1,112 @@
+"""Refuses loaded state that another class of optimizers has saved.
+
+A state dictionary does not name the class. But the entries of its groups and of its state do, in most cases. The entries
+that all supported versions of PyTorch save are required. An entry of the caller, or one of a later version, is accepted
+unless the groups look like those of another class.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+from .._values import listed
+from ..errors import BadInput
+from . import _storage
+from ._arguments import is_torchs
+from ._spec import Spec
+from ._table import SPECS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from ._optimizer import Optimizer
+
+#: Entries that every class may have. Older versions of PyTorch do not save all of them.
+_COMMON = frozenset(
+    ("params", "param_names", "maximize", "foreach", "capturable", "differentiable", "fused", "cautious", *_storage.DEFAULTS)
+)
+#: Entries that PyTorch has added to a class in version 2.
+_RECENT = frozenset(("decoupled_weight_decay",))
+
+
+def _entries(spec: Spec) -> set[str]:
+    """The entries of a group by which a class is told from others."""
+    return {*spec.defaults, *spec.fixed} - _COMMON
+
+
+def _required(spec: Spec) -> set[str]:
+    """The entries that every group of the class has, from each version of PyTorch, or of the authors' package."""
+    names = _entries(spec) - _RECENT
+    if is_torchs(spec):
+        return names
+    numbers = {name for name in names if isinstance(spec.defaults.get(name), (int, float, tuple))}
+    return {name for name in numbers if not isinstance(spec.defaults[name], bool)}
+
+
+def _states(spec: Spec) -> set[str]:
+    """The entries of a parameter's state, of the classes that PyTorch has, too."""
+    return {*(spec.functional or ()), "step"} if is_torchs(spec) else set()
+
+
+def check_origin(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
+    """Refuses state whose groups or entries are those of another class, before anything is written.
+
+    Adam and AdamW have the same entries, and take the state of each other, as in PyTorch.
+
+    Raises:
+        BadInput: the message names the entries that were expected and found.
+    """
+    spec = SPECS.get(type(optimizer).spec.name)
+    if spec is not type(optimizer).spec:
+        return  # a rule: its versions may have other entries
+    try:
+        groups = [set(map(str, group)) - _COMMON for group in loaded["param_groups"]]
+        states = [set(map(str, state)) for state in loaded["state"].values() if isinstance(state, dict)]
+    except (AttributeError, KeyError, TypeError):
+        return  # PyTorch's own error
+    _check_groups(spec, groups, own={name for group in optimizer.param_groups for name in group})
+    _check_states(spec, states)
+
+
+def _check_groups(spec: Spec, groups: list[set[str]], own: set[str]) -> None:
+    # A caller may have given one of several groups further entries. Those of a class are in all of them.
+    found, missing = set(groups[0]) if groups else set(), _required(spec)
+    for group in groups:
+        found &= group
+        missing -= group
+    if not found:
+        return
+    others = [other for other in SPECS.values() if other is not spec and _entries(other) - _RECENT <= found]
+    foreign = {name for other in others for name in _entries(other) & found} - _entries(spec) - own
+    if not missing and not foreign:
+        return
+    likely = max(others, key=lambda other: len(_entries(other) & found), default=None)
+    raise BadInput(
+        f"state_dict: expected groups of {spec.name}, with {_words(_required(spec))}, found groups "
+        + (f"like those of {likely.name}, " if likely else "")
+        + f"with {_words(found)}"
+        + (f", without {_words(missing)}" if missing else "")
+        + f". {_REMEDY}"
+    )
+
+
+def _check_states(spec: Spec, states: Iterable[set[str]]) -> None:
+    own = _states(spec)
+    others = {name for other in SPECS.values() for name in _states(other)} - own
+    for found in states if own else ():
+        missing = own - set(spec.unneeded) - {"step"} - found
+        if missing and found & others:
+            raise BadInput(
+                f"state_dict: expected the state of {spec.name}, with {_words(own - set(spec.unneeded))}, found state with "
+                f"{_words(found)}. {_REMEDY}"
+            )
+
+
+_REMEDY = "Load it into an optimizer of the class that has saved it"
+
+
+def _words(names: Iterable[str]) -> str:
+    return listed(map(repr, sorted(names)))
