@@ -410,6 +410,7 @@ public:
   /// stands for a value that is never read.
   LogicalResult verifyResults(Operation *op, ArrayRef<int64_t> numbers,
                               TypeRange values, bool mayBeUnused);
+  LogicalResult verifyOwnBuffers(ArrayRef<int64_t> numbers);
   LogicalResult verifySweep(SweepOp sweep);
   LogicalResult verifyLoop(LoopOp loop);
   LogicalResult verifyName(Operation *op, StringAttr name);
@@ -465,6 +466,32 @@ LogicalResult BufferVerifier::verifyResults(Operation *op,
       return op->emitOpError("expected a buffer of type ")
              << type << " for result #" << k << ", found buffer " << number
              << " of type " << types[number];
+  }
+  return success();
+}
+
+/// Checks that each result of the program is in the argument that it replaces,
+/// or in a buffer of its own that has the role of a result.
+LogicalResult BufferVerifier::verifyOwnBuffers(ArrayRef<int64_t> numbers) {
+  int64_t arguments = program.getArgumentTypes().size();
+  llvm::SmallDenseSet<int64_t> used;
+  for (auto [k, number, argument] :
+       llvm::enumerate(numbers, foreach::replacedArguments(program))) {
+    if (argument >= 0 && number != argument)
+      return program.emitOpError("expected buffer ")
+             << argument << ", the argument that it replaces, for result #" << k
+             << ", found " << number;
+    if (argument >= 0)
+      continue;
+    if (number < arguments ||
+        cast<BufferAttr>(program.getBuffersAttr()[number - arguments])
+                .getRole() != BufferRole::result)
+      return program.emitOpError("expected a buffer of the role 'result' for "
+                                 "result #")
+             << k << ", found buffer " << number;
+    if (!used.insert(number).second)
+      return program.emitOpError("expected a buffer of its own for result #")
+             << k << ", found buffer " << number << " of another result";
   }
   return success();
 }
@@ -550,7 +577,8 @@ LogicalResult fused::verifyBuffers(ProgramOp program) {
   if (auto numbers = program.getResultBuffers())
     if (failed(verifier.verifyResults(program, *numbers,
                                       program.getResultTypes(),
-                                      /*mayBeUnused=*/false)))
+                                      /*mayBeUnused=*/false)) ||
+        failed(verifier.verifyOwnBuffers(*numbers)))
       return failure();
   auto result = program.walk<WalkOrder::PreOrder>([&](Operation *op) {
     LogicalResult checked = success();

@@ -20,7 +20,7 @@
 namespace heddle {
 
 /// The most operations that all calls of a module may stand for.
-inline constexpr size_t kMaxInlined = 1 << 20;
+inline constexpr size_t kMaxInlined = 1 << 16;
 
 /// Replaces the shorthands of `module` and erases the functions that bodies
 /// call. Emits an error where a form cannot be replaced.

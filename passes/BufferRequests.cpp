@@ -126,16 +126,14 @@ void BufferAssigner::requestProgramResults() {
   Block &body = program.getBody().front();
   auto yield = cast<YieldOp>(body.getTerminator());
   SmallVector<BlockArgument> replaced(yield.getValues().size());
-  // The argument in whose buffer a value is in the end.
-  llvm::DenseMap<Value, int> argumentOf;
   for (auto [k, argument] :
        llvm::enumerate(foreach::replacedArguments(program)))
-    if (argument >= 0) {
+    if (argument >= 0)
       replaced[k] = body.getArgument(argument);
-      argumentOf[yield.getValues()[k]] = argument;
-    }
   programResultBuffers.assign(yield.getValues().size(), -1);
-  // Donated buffers first: another result with the same value shares them.
+  // Donated buffers first. Every other result has a buffer of its own, because
+  // the caller may bind memory to it; a value that is in another buffer already
+  // is copied at the end.
   for (bool donated : {true, false})
     for (auto [k, value] : llvm::enumerate(yield.getValues())) {
       if (static_cast<bool>(replaced[k]) != donated)
@@ -144,10 +142,6 @@ void BufferAssigner::requestProgramResults() {
         programResultBuffers[k] = replaced[k].getArgNumber();
         if (value != replaced[k])
           request(value, programResultBuffers[k], replaced[k]);
-      } else if (int known = bufferOf(value); known >= 0) {
-        // The value may be in a temporary that is copied to an argument's
-        // buffer; the result is then that buffer.
-        programResultBuffers[k] = argumentOf.lookup_or(value, known);
       } else {
         programResultBuffers[k] = addBuffer(value, BufferRole::result);
         request(value, programResultBuffers[k], {});

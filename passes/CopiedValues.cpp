@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Names.h"
 #include "passes/Traffic.h"
 
 using namespace mlir;
@@ -19,7 +20,7 @@ SmallVector<CopiedValue> copiesOf(ProgramOp program, const Buffers &buffers) {
   auto add = [&](Value value, Value to, bool perIteration) {
     int from = buffers.of(value), destination = buffers.of(to);
     if (from >= 0 && destination >= 0 && from != destination)
-      copies.push_back({value, to, perIteration});
+      copies.push_back({value, nameOf(to).str(), perIteration});
   };
   program.walk([&](LoopOp loop) {
     bool nested = isa<LoopOp>(loop->getParentOp());
@@ -33,11 +34,16 @@ SmallVector<CopiedValue> copiesOf(ProgramOp program, const Buffers &buffers) {
       add(yield.getMore(), active, /*perIteration=*/true);
   });
   Block &body = program.getBody().front();
-  for (auto [value, argument] :
+  ArrayRef<int64_t> results =
+      program.getResultBuffers().value_or(ArrayRef<int64_t>());
+  for (auto [value, argument, result] :
        llvm::zip(cast<YieldOp>(body.getTerminator()).getValues(),
-                 foreach::replacedArguments(program)))
+                 foreach::replacedArguments(program), results)) {
     if (argument >= 0)
       add(value, body.getArgument(argument), /*perIteration=*/false);
+    else if (buffers.of(value) >= 0 && buffers.of(value) != result)
+      copies.push_back({value, buffers[result].name, /*perIteration=*/false});
+  }
   return copies;
 }
 

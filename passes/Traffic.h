@@ -42,8 +42,9 @@ TrafficList trafficOf(ProgramOp program);
 /// writes allows it to be computed there.
 struct CopiedValue {
   mlir::Value value;
-  /// The argument, carried value or flag whose buffer the copy writes.
-  mlir::Value to;
+  /// The name of the argument, carried value, flag or result whose buffer the
+  /// copy writes.
+  std::string to;
   bool perIteration = false;
 };
 /// The copies of a program whose values have buffers.

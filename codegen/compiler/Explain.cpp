@@ -163,7 +163,7 @@ json::Object Explanation::describeSweep(fused::SweepOp sweep) {
 json::Object Explanation::describeCopy(const fused::CopiedValue &copy) {
   return json::Object{
       {"value", nameOf(copy.value)},
-      {"to", nameOf(copy.to)},
+      {"to", copy.to},
       {"in_loop", copy.perIteration},
       {"traffic", fused::describe(fused::trafficOf(copy, domains),
                                   compilation.getProgram())}};

@@ -34,6 +34,14 @@ template <class T> __device__ __forceinline__ T minimum(T a, T b) {
   return a < b || a != a ? a : b != b || b < a ? b : a == 0 && b == 0 ? -(-a - b) : b;
 }
 
+// The larger and the smaller of two numbers; if one is NaN, the other. -0 is smaller than +0.
+template <class T> __device__ __forceinline__ T maxnum(T a, T b) {
+  return a != a ? b : b != b ? a : maximum(a, b);
+}
+template <class T> __device__ __forceinline__ T minnum(T a, T b) {
+  return a != a ? b : b != b ? a : minimum(a, b);
+}
+
 // The nearest whole number; of two, the one away from 0. Emitted source has variables of the name `round`.
 __device__ __forceinline__ float round_away(float x) { return ::roundf(x); }
 __device__ __forceinline__ double round_away(double x) { return ::round(x); }

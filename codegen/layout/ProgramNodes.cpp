@@ -128,10 +128,14 @@ LogicalResult ProgramNodes::addCopiesOfIteration(fused::LoopOp loop,
 void ProgramNodes::addCopiesOfResults(fused::ProgramOp program,
                                       const Buffers &buffers) {
   auto yield = cast<fused::YieldOp>(program.getBody().front().getTerminator());
-  for (auto [value, to] :
-       llvm::zip_equal(yield.getValues(), buffersOfResults(program, buffers)))
-    if (int from = buffers.of(value); from >= 0 && from != to)
-      addCopy(from, to);
+  // An argument is copied before its new value may replace it.
+  const int arguments = program.getBody().getNumArguments();
+  for (bool ofArguments : {true, false})
+    for (auto [value, to] :
+         llvm::zip(yield.getValues(), buffersOfResults(program)))
+      if (int from = buffers.of(value);
+          from >= 0 && from != to && (from < arguments) == ofArguments)
+        addCopy(from, to);
 }
 
 FailureOr<ProgramNodes> ProgramNodes::of(Block &block, const Buffers &buffers) {
@@ -149,16 +153,9 @@ FailureOr<ProgramNodes> ProgramNodes::of(Block &block, const Buffers &buffers) {
   return result;
 }
 
-SmallVector<int> buffersOfResults(fused::ProgramOp program,
-                                  const Buffers &buffers) {
-  auto yield = cast<fused::YieldOp>(program.getBody().front().getTerminator());
-  SmallVector<int> result;
-  for (auto [value, argument] : llvm::zip_equal(
-           yield.getValues(), foreach::replacedArguments(program))) {
-    int buffer = buffers.of(value);
-    result.push_back(buffer >= 0 && argument >= 0 ? argument : buffer);
-  }
-  return result;
+SmallVector<int> buffersOfResults(fused::ProgramOp program) {
+  auto numbers = program.getResultBuffers().value_or(ArrayRef<int64_t>());
+  return SmallVector<int>(numbers.begin(), numbers.end());
 }
 
 bool carriesInPlace(fused::LoopOp loop, const Buffers &buffers) {

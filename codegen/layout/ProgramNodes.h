@@ -78,10 +78,9 @@ private:
   void findDependences();
 };
 
-/// The final buffer of each result of a program: the buffer of the argument
-/// that the result replaces, or its own. -1 if it has none.
-llvm::SmallVector<int> buffersOfResults(fused::ProgramOp program,
-                                        const Buffers &buffers);
+/// The buffer of each result of a program: that of the argument that the result
+/// replaces, or its own. Empty before buffers are assigned.
+llvm::SmallVector<int> buffersOfResults(fused::ProgramOp program);
 
 /// Whether a loop yields each carried value in the buffer of the carried value,
 /// so that an iteration needs no copies.

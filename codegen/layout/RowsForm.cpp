@@ -101,12 +101,14 @@ int64_t heldWords(fused::SweepOp sweep, const SweepLayout &layout) {
   int64_t most = 0;
   for (auto [s, segment] : llvm::enumerate(layout.segments)) {
     int64_t words = 0;
-    llvm::DenseSet<Value> used = usedByElements(sweep, s);
+    llvm::DenseSet<Value> used = usedByElements(sweep, s),
+                          hinted = fused::onlyHinted(sweep.getSegmentBlock(s));
     Block &body = sweep.getSegmentBlock(s);
     llvm::SmallDenseSet<int> held;
     for (auto [argument, slot] :
          llvm::zip_equal(body.getArguments(), segment.inputs))
-      if (slot >= 0 && used.contains(argument) && held.insert(slot).second)
+      if (slot >= 0 && used.contains(argument) && !hinted.contains(argument) &&
+          held.insert(slot).second)
         if (const OperandSlot &operand = segment.operands[slot];
             operand.index == kIJ || operand.index == kJ)
           words += storageBytes(operand.storage) == 8 ? 2 : 1;

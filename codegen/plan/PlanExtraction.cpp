@@ -510,12 +510,15 @@ FailureOr<Plan> Extraction::run() {
     if (buffers.of(value) < 0)
       return program.emitOpError("expected a buffer for result #")
              << k << ", found none";
+  if (!program.getResultBuffers())
+    return program.emitOpError("has no 'result_buffers'; run "
+                               "fused-assign-buffers");
   auto nodes = ProgramNodes::of(block, buffers);
   if (failed(nodes) || failed(addNodes(*nodes, plan.graph)))
     return failure();
   UniqueNames names(/*first=*/2);
-  // Two results with the same value have one buffer.
-  for (int buffer : buffersOfResults(program, buffers))
+  // Two results with the same value have the same name.
+  for (int buffer : buffersOfResults(program))
     plan.results.push_back({names.unique(buffers[buffer].name), buffer});
   return std::move(plan);
 }

@@ -31,6 +31,14 @@ inline double maximum(double a, double b) {
 
 inline double minimum(double a, double b) { return -maximum(-a, -b); }
 
+/// If one number is NaN, the other. -0 is smaller than +0.
+inline double maxnum(double a, double b) {
+  return std::isnan(a) ? b : std::isnan(b) ? a : maximum(a, b);
+}
+inline double minnum(double a, double b) {
+  return std::isnan(a) ? b : std::isnan(b) ? a : minimum(a, b);
+}
+
 inline double sign(double a) { return a > 0 ? 1 : a < 0 ? -1 : a; }
 
 inline int64_t toInteger(double a, unsigned width) {

@@ -13,6 +13,7 @@
 #include "runtime/support/Text.h"
 
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -131,6 +132,7 @@ public:
 
   Error run() {
     StringSet<> argumentNames, resultNames;
+    SmallDenseSet<int> resultBuffers;
     for (auto [index, buffer] : enumerate(plan.buffers)) {
       where = ("buffers[" + Twine(index) + "] '" + buffer.name + "'").str();
       if (Error error = checkBuffer(buffer, static_cast<int>(index)))
@@ -149,6 +151,10 @@ public:
       if (buffer.role == BufferRole::Argument && !buffer.donated)
         return bad("expected a result or a donated argument, found argument '" +
                    buffer.name + "'");
+      // Memory that is bound to one result must not serve another.
+      if (!resultBuffers.insert(result.buffer).second)
+        return bad("expected a buffer of its own, found buffer " +
+                   Twine(result.buffer) + " of another result");
       if (!resultNames.insert(result.name).second)
         return bad("expected one result of this name, found two");
     }

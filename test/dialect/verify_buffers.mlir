@@ -278,3 +278,27 @@ fused.program @traffic_of_scalar(%x: tensor<f32>) attributes {traffic = [#fused.
 fused.program @traffic_kind() attributes {traffic = {read = 4 : i64}} {
   fused.yield
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+// expected-error@+1 {{'fused.program' op expected a buffer of the role 'result' for result #0, found buffer 0}}
+fused.program @result_in_argument(%x: !list) -> !list attributes {buffers = [], result_buffers = array<i64: 0>} {
+  fused.yield %x : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+// expected-error@+1 {{'fused.program' op expected a buffer of its own for result #1, found buffer 1 of another result}}
+fused.program @result_buffer_twice(%x: !list) -> (!list, !list) attributes {buffers = [#fused.buffer<"y", result, !list, extents = [[0, 0]], members = 0>], result_buffers = array<i64: 1, 1>} {
+  fused.yield %x, %x : !list, !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+// expected-error@+1 {{'fused.program' op expected buffer 0, the argument that it replaces, for result #0, found 1}}
+fused.program @result_elsewhere(%x: !list {foreach.donate = 0 : i64}) -> !list attributes {buffers = [#fused.buffer<"y", result, !list, extents = [[0, 0]], members = 0>], result_buffers = array<i64: 1>} {
+  fused.yield %x : !list
+}

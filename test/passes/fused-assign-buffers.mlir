@@ -219,10 +219,10 @@ fused.program @members(%x0: !list, %n: tensor<i32>) -> !list {
 
 !list = !foreach.list<tensor<?xf32>>
 
-// Results with the same value share a buffer; a result that is an argument has
-// the argument's buffer.
+// Results have buffers of their own, also if they have the same value or are an
+// argument: the value is copied at the end.
 // CHECK-LABEL: fused.program @same
-// CHECK-SAME:    result_buffers = array<i64: 1, 1, 0>
+// CHECK-SAME:    result_buffers = array<i64: 1, 2, 3>
 fused.program @same(%x: !list) -> (!list, !list, !list) {
   %a = fused.sweep (%x = %x : !list) -> !list {
     fused.yield %x : f32

@@ -70,13 +70,6 @@ struct Code {
 /// Statements for the entries whose form does not determine them.
 std::vector<Code> specialFloats(const std::string &type) {
   std::vector<Code> codes = {
-      // Either zero may be the result, so a sum makes it positive.
-      {"arith.maxnumf", "%z = arith.constant 0.0 : $T\n"
-                        "%m = arith.maxnumf %a, %b : $T\n"
-                        "%r = arith.addf %m, %z : $T"},
-      {"arith.minnumf", "%z = arith.constant 0.0 : $T\n"
-                        "%m = arith.minnumf %a, %b : $T\n"
-                        "%r = arith.addf %m, %z : $T"},
       {"math.fpowi", "%l = arith.constant -9.0 : $T\n"
                      "%h = arith.constant 9.0 : $T\n"
                      "%m = arith.maxnumf %b, %l : $T\n"

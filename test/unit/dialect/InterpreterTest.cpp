@@ -117,6 +117,10 @@ TEST(ScalarOps, OfTwoFloats) {
                                      {"f64", "f64"}, "f64", {-0.0, 0.0})));
   EXPECT_TRUE(std::signbit(evaluate("arith.minimumf %a, %b : f64",
                                     {"f64", "f64"}, "f64", {0.0, -0.0})));
+  EXPECT_FALSE(std::signbit(evaluate("arith.maxnumf %a, %b : f64",
+                                     {"f64", "f64"}, "f64", {-0.0, 0.0})));
+  EXPECT_TRUE(std::signbit(evaluate("arith.minnumf %a, %b : f64",
+                                    {"f64", "f64"}, "f64", {0.0, -0.0})));
 }
 
 TEST(ScalarOps, Comparisons) {

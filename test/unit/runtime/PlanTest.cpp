@@ -407,6 +407,9 @@ TEST(PlanValidation, Results) {
                   "found argument 'grad'");
   EXPECT_CONTAINS(says([](Plan &p) { p.results[1].name = "param"; }),
                   "one result of this name");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.results[1].buffer = p.results[0].buffer; }),
+      "expected a buffer of its own, found buffer 0 of another result");
 }
 
 TEST(PlanValidation, Tables) {
