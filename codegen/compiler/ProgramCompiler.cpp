@@ -87,10 +87,10 @@ static void nameArguments(ModuleOp module) {
 
 /// The error that a module does not have one function; `second` is the second.
 llvm::Error Compilation::notOneFunction(size_t count, Operation *second) {
-  if (count == 0)
-    return makeError(
-        StatusCode::BadInput,
-        "program: expected a module with one function, found none");
+  if (count == 0) {
+    module->emitError("expected a module with one function, found none");
+    return failure("expected a module with one function");
+  }
   second->emitError("expected a module with one function, found ")
       << counted(count, "function")
       << "; a function that bodies call is private and has scalars, such as "

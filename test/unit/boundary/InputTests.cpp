@@ -184,7 +184,7 @@ TEST(InputTest, ShortensMessages) {
   expectShort(heddle_compile(name.c_str(), &cpu, &executable),
               "The standard programs are");
   expectShort(heddle_compile((name + " {}").c_str(), &cpu, &executable),
-              "expected one of the dialects");
+              "expected an operation of arith");
   expectShort(heddle_compile(("sgd:" + name + "=1").c_str(), &cpu, &executable),
               "Its options are");
   heddle_options options = {sizeof(options), name.c_str(), nullptr};
