@@ -247,6 +247,17 @@ TEST(InputTest, ReadsAProgramFromAFileOfAnyName) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(InputTest, ReadsFilesWhoseNamesHaveCharactersOfPrograms) {
+  heddle_executable *executable = nullptr;
+  for (const char *name : {"no\nfile.mlir", "no{file}.mlir", "no\n{.mlirbc"})
+    expectBadInput(heddle_compile(name, &cpu, &executable),
+                   (std::string("cannot read program '") + name + "'").c_str());
+  // A comment at the end makes no text a name.
+  expectBadInput(
+      heddle_compile("func.func @f() {\n} // f.mlir", &cpu, &executable),
+      "program:1:16: error: ");
+}
+
 TEST(InputTest, RefusesAnEndlessFile) {
   heddle_executable *executable = nullptr;
   expectBadInput(heddle_compile("/dev/zero", &cpu, &executable),
