@@ -101,7 +101,8 @@ tool `heddle run` draws other data.
 
 --check compares all results with a reference interpreter, which evaluates the program in double precision before any
 pass. An element must be in its range: its values in all evaluations whose operations are within their documented
-accuracy. A result that is NaN or one number throughout is no success, unless --allow-unchecked is given.
+accuracy. A result that is NaN or one number throughout, which is no constant of the program, is no success, unless
+--allow-unchecked is given.
 
 --data takes arrays from a file of numpy.savez: NAME.0, NAME.1, ... are the members of list NAME; NAME is its only
 member, all members of a list of one value each, or a scalar. --fill chooses the numbers of a list, times FACTOR:

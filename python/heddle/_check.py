@@ -45,6 +45,7 @@ class ResultCheck:
     name: str
     unit: float  #: 0 for integers
     is_of_tensors: bool
+    is_fill: bool  #: whether the program sets all elements to a constant
     elements: int = 0
     outside: int = 0  #: elements outside of their range
     unknown: int = 0  #: elements that may be anything
@@ -67,7 +68,8 @@ class ResultCheck:
 
     @property
     def is_checked(self) -> bool:
-        return self.elements == 0 or (not self.is_constant and self.checked * 10 >= self.elements)
+        says = self.is_fill or not self.is_constant
+        return self.elements == 0 or (says and self.checked * 10 >= self.elements)
 
     def holds(self, allow_unchecked: bool) -> bool:
         return self.outside == 0 and (self.is_checked or allow_unchecked)
@@ -212,7 +214,7 @@ def check_results(
     on_cpu: bool,
     longest: int,
     evaluate: Callable[[int | None, float], Reference],
-    results: Sequence[tuple[str, str, bool, Sequence[Any]]],
+    results: Sequence[tuple[str, str, bool, bool, Sequence[Any]]],
 ) -> list[ResultCheck]:
     """The comparison of each result.
 
@@ -220,7 +222,8 @@ def check_results(
         plan: the plan of the program.
         longest: the number of elements of the longest list argument.
         evaluate: evaluates all steps, with a seed and the errors of operations in units, or exactly.
-        results: the name, the element type, whether it is a list of tensors, and the elements of each member.
+        results: the name, the element type, whether it is a list of tensors, whether the program sets it to a
+            constant, and the elements of each member.
     """
     nodes = _nodes(plan["nodes"])
     in_panels = not on_cpu and any("panel" in node for node in nodes)
@@ -231,13 +234,13 @@ def check_results(
     with numpy.errstate(all="ignore"):
         allowances = [
             [_Allowance(evaluations, index, member, dtype, in_panels) for member in range(len(members))]
-            for index, (_, dtype, _, members) in enumerate(results)
+            for index, (_, dtype, _, _, members) in enumerate(results)
         ]
         # The members in whose loops errors grow; a scalar concerns all.
         chaotic = {k for each in allowances for k, allowance in enumerate(each) if allowance.chaotic().any()}
         checks = []
-        for (name, dtype, is_of_tensors, members), allowed in zip(results, allowances):
-            check = ResultCheck(name, _UNITS.get(dtype, 0.0), is_of_tensors)
+        for (name, dtype, is_of_tensors, is_fill, members), allowed in zip(results, allowances):
+            check = ResultCheck(name, _UNITS.get(dtype, 0.0), is_of_tensors, is_fill)
             for member, (found, allowance) in enumerate(zip(members, allowed)):
                 is_chaotic = member in chaotic if len(members) > 1 else bool(chaotic)
                 _compare(allowance, is_chaotic, found, member, check)

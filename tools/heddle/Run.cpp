@@ -88,8 +88,8 @@ Compressed files, and files with Python objects, are refused.
 the values of all evaluations whose operations are within their documented accuracy. The check passes if every element
 is in its range. In a loop whose ranges become wide, an element must also be as close to the exact one as perturbed
 evaluations are, in which every operation is off by at least one unit in the last place. The check fails if it compares
-next to nothing: a result of one number throughout, or one of which nine tenths are NaN or may be anything. A check of
-adamw needs 160 bytes of host memory per parameter.
+next to nothing: a result of one number throughout, which is no constant of the program, or one of which nine tenths
+are NaN or may be anything. A check of adamw needs 160 bytes of host memory per parameter.
 
 examples:
   heddle run adamw --shapes examples/shapes/models.json:resnet50 --check
