@@ -15,8 +15,6 @@ import math
 
 import numpy
 
-from ._values import counted
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -83,16 +81,17 @@ class ResultCheck:
     def notes(self) -> list[str]:
         """Facts that a table does not show."""
         lines = []
+        of_all = f"of {self.elements:,} {'element' if self.elements == 1 else 'elements'}"
         if self.outside:
-            lines.append(f"{self.outside:,} of {counted(self.elements, 'element')} outside of the range; {self.wrong}")
+            lines.append(f"{self.outside:,} {of_all} outside of the range; {self.wrong}")
         if self.not_numbers:
-            lines.append(f"{self.not_numbers:,} of {counted(self.elements, 'element')} NaN, as expected")
+            lines.append(f"{self.not_numbers:,} {of_all} NaN, as expected")
         if self.unknown:
-            lines.append(
-                f"{self.unknown:,} of {counted(self.elements, 'element')} may be anything, because rounding decides"
-            )
-        if not self.is_checked:
-            why = "all elements are equal" if self.is_constant else f"only {self.checked:,} could be checked"
+            lines.append(f"{self.unknown:,} {of_all} may be anything, because rounding decides")
+        if not self.checked and self.elements:
+            lines.append("no element could be checked (--allow-unchecked accepts this)")
+        elif not self.is_checked:
+            why = "all elements are equal" if self.is_constant else f"only {self.checked:,} {of_all} could be checked"
             lines.append(f"{why}, so the check says little (--allow-unchecked accepts this)")
         return [f"'{self.name}': {line}" for line in lines]
 

@@ -244,7 +244,8 @@ def run(
     Args:
         data: a file of `numpy.savez` with arrays for arguments; their shapes replace `shapes`.
         fill: the contents of lists, by name.
-        check: compare the results with the reference interpreter; the entry ``checks`` has a `ResultCheck` of each.
+        check: compare the results with the reference interpreter; the entry ``checks`` has a `ResultCheck` of each,
+            and ``nan_scalars`` the names of the scalars that are NaN.
 
     Returns:
         A dictionary: target, arch, members, parameters (elements of the given shapes), steps, seed, launches and sweeps
@@ -329,6 +330,7 @@ def run(
         "results": summaries,
     }
     if check:
+        report["nan_scalars"] = [name for name, value in scalars.items() if math.isnan(value)]
         from ._check import check_results
 
         def evaluate(perturbation: int | None, ulps: float) -> Reference:

@@ -176,6 +176,10 @@ static void printChecks(const RunRequest &request, const RunReport &report) {
   table.print();
   for (const ResultCheck &check : report.checks)
     printNotes(check);
+  if (any_of(report.checks,
+             [](const ResultCheck &check) { return check.notNumbers > 0; }))
+    for (const std::string &name : report.nanScalars)
+      outs() << formatv("scalar argument '{0}' is NaN\n", name);
   outs() << (report.passed(request) ? paint(Colour::green, "check passed")
                                     : paint(Colour::red, "check failed"))
          << '\n';

@@ -57,6 +57,8 @@ public:
   /// With the shapes of the user's arrays.
   const Settings &getSettings() const { return settings; }
   heddle::Graph &getGraph() { return *graph; }
+  /// The values of all scalar arguments.
+  const std::map<std::string, double> &getScalars() const { return scalars; }
   bool onCpu() const { return executable->arch() == "cpu"; }
   std::string arch() const { return executable->arch(); }
   double getCompileSeconds() const { return compileSeconds; }
