@@ -542,15 +542,20 @@ ParseResult IfOp::parse(OpAsmParser &parser, OperationState &state) {
   SmallVector<OpAsmParser::UnresolvedOperand> otherwise;
   SmallVector<Type> results;
   auto flag = RankedTensorType::get({}, parser.getBuilder().getI1Type());
+  SMLoc resultsAt;
   if (parser.parseOperand(condition) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
-      parseResults(parser, results) ||
+      parser.getCurrentLocation(&resultsAt) || parseResults(parser, results) ||
       parser.resolveOperand(condition, flag, state.operands) ||
       parser.parseRegion(*state.addRegion()) || parser.parseKeyword("else"))
     return failure();
   SMLoc at = parser.getCurrentLocation();
-  if (parser.parseOperandList(otherwise, OpAsmParser::Delimiter::Paren) ||
-      parser.resolveOperands(otherwise, results, at, state.operands))
+  if (parser.parseOperandList(otherwise, OpAsmParser::Delimiter::Paren))
+    return failure();
+  if (results.empty() && !otherwise.empty())
+    return parser.emitError(resultsAt)
+           << "expected '->' and the types of the results";
+  if (parser.resolveOperands(otherwise, results, at, state.operands))
     return failure();
   state.addTypes(results);
   return success();

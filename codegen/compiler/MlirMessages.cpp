@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/compiler/Diagnostics.h"
+#include "codegen/compiler/OpenConstruct.h"
 #include "codegen/compiler/SyntaxMessages.h"
 #include "codegen/compiler/UnknownOperation.h"
 #include "mlir/IR/MLIRContext.h"
@@ -270,9 +271,11 @@ std::string translateMessage(StringRef message, StringRef before,
             parts[2] + "'")
         .str();
   if (matches(nameInUse))
-    return ("the name '" + parts[1] +
-            "' is already in use; values of foreach.while and foreach.if need "
-            "names of their own")
+    return ("the name '" + parts[1] + "' is already in use; " +
+            (openConstruct(before, context).name == "func.func"
+                 ? "arguments need different names"
+                 : "values of foreach.while and foreach.if need names of their "
+                   "own"))
         .str();
   if (matches(noFunction))
     return (message + "; expected a private function of the module").str();

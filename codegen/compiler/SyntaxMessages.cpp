@@ -77,7 +77,16 @@ static std::string noOperation(StringRef after, unsigned depth) {
     return "expected a function or the end of the text, found '}' without '{'";
   if (after.trim().size() < 2 && depth > 0)
     return "expected '}', found the end of the text";
-  return "expected an operation, such as func.func";
+  bool defines = after.starts_with("!") || after.starts_with("#");
+  if (defines && depth > 0)
+    return "expected the definition of '" + after.take_front().str() +
+           firstWord(after.drop_front()).str() + "' before the function";
+  StringRef word = firstWord(after);
+  if (word.empty())
+    word = after.take_front();
+  return std::string("expected an operation, such as ") +
+         (depth > 0 ? "foreach.map" : "func.func") +
+         (word.trim().empty() ? "" : ", found '" + word.str() + "'");
 }
 
 static std::string noType(StringRef open, StringRef after) {
@@ -114,7 +123,7 @@ std::optional<std::string> syntaxMessage(StringRef message, StringRef before,
   if (message == "expected '=' after SSA name")
     return "expected '=' after the name of a value";
   if (message == "expected '}' in attribute dictionary")
-    return "expected '=' and a value after the name of an attribute, or '}'";
+    return "expected '=' and a value, ',' or '}' after an attribute";
   if (undefinedAlias().match(message, &parts)) {
     bool isType = !after.starts_with("#");
     std::string name = (isType ? "!" : "#") + parts[1].str();
@@ -149,7 +158,7 @@ std::optional<std::string> syntaxMessage(StringRef message, StringRef before,
     return noOperation(after, open.depth);
   if (!isToken && !isConstant)
     return noType(open.name, after);
-  std::string expected = isConstant          ? "a constant, such as 1.0"
+  std::string expected = isConstant ? "a constant, such as 1.0, 1 or true"
                          : parts[1] == "':'" ? "':' and a type"
                                              : parts[1].str();
   if (open.name.empty())

@@ -72,6 +72,10 @@ std::string unknownOperation(StringRef name, StringRef before, StringRef after,
     return unknownWithPrefix(name, context);
   std::string found = ", found '" + name.str() + "'";
   StringRef rest = after.starts_with(name) ? after.drop_front(name.size()) : "";
+  bool isExponent = !before.empty() && llvm::isDigit(before.back()) &&
+                    name.starts_with_insensitive("e");
+  if (isExponent)
+    return "expected a decimal point before an exponent, as in 1.0e-8";
   unsigned depth = openConstruct(before, context).depth;
   if (name == "return" && depth > 1)
     return "expected foreach.yield, which ends a body, or '}' before 'return', "
