@@ -99,6 +99,8 @@ llvm::Expected<int64_t> Reference::extentNumber(StringRef argument,
 
 bool Reference::isFill(size_t index) const {
   auto target = function;
+  if (target.isExternal())
+    return false;
   Operation *end = target.getBody().front().getTerminator();
   if (index >= end->getNumOperands())
     return false;
