@@ -161,6 +161,16 @@ ParseResult parseResults(OpAsmParser &parser, SmallVectorImpl<Type> &types) {
   return parser.parseOptionalArrowTypeList(types);
 }
 
+ParseResult parseSomeResults(OpAsmParser &parser,
+                             SmallVectorImpl<Type> &types) {
+  SMLoc at = parser.getCurrentLocation();
+  if (failed(parser.parseOptionalArrowTypeList(types)))
+    return failure();
+  if (parser.getCurrentLocation() == at)
+    return parser.emitError(at) << "expected '->' and the types of the results";
+  return success();
+}
+
 void printResults(OpAsmPrinter &printer, TypeRange types) {
   printer.printOptionalArrowTypeList(types);
 }
@@ -426,7 +436,7 @@ ParseResult parseLoop(OpAsmParser &parser, OperationState &state) {
   if (parser.parseKeyword("upto") || parser.parseOperand(limit) ||
       parseActive(parser, arguments) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
-      parseResults(parser, results) ||
+      parseSomeResults(parser, results) ||
       parser.resolveOperands(inits, types, parser.getCurrentLocation(),
                              state.operands) ||
       parser.resolveOperand(limit, limitType, state.operands) ||

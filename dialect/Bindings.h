@@ -64,9 +64,12 @@ void printBindings(mlir::OpAsmPrinter &printer, mlir::ValueRange operands,
                    llvm::ArrayRef<int32_t> indices,
                    mlir::Block::BlockArgListType arguments);
 
-/// Parses and prints `-> T` or `-> (T, U)`.
+/// Parses and prints `-> T` or `-> (T, U)`, or nothing for no results.
 mlir::ParseResult parseResults(mlir::OpAsmParser &parser,
                                llvm::SmallVectorImpl<mlir::Type> &types);
+/// Parses the types of an operation that has results.
+mlir::ParseResult parseSomeResults(mlir::OpAsmParser &parser,
+                                   llvm::SmallVectorImpl<mlir::Type> &types);
 void printResults(mlir::OpAsmPrinter &printer, mlir::TypeRange types);
 
 /// Checks that elements of type `storage` can be bound to `argument`.

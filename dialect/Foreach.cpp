@@ -181,8 +181,12 @@ LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   Type type = function.getArgumentTypes()[index];
   if (named.getName() == kDonateAttr) {
     auto result = dyn_cast<IntegerAttr>(named.getValue());
-    if (!result || !result.getType().isSignlessInteger(64) ||
-        result.getInt() < 0 ||
+    if (!result || !result.getType().isSignlessInteger(64))
+      return emitArgumentError(function, index)
+             << " has " << kDonateAttr << " = " << named.getValue()
+             << "; expected the number of a result, an integer of type i64 "
+                "such as 0 : i64";
+    if (result.getInt() < 0 ||
         result.getInt() >= static_cast<int64_t>(function.getNumResults()))
       return emitArgumentError(function, index)
              << " is donated to " << named.getValue()
@@ -230,7 +234,7 @@ static ParseResult parseBound(OpAsmParser &parser, OperationState &state) {
   SMLoc at = parser.getCurrentLocation();
   if (parseBindings(parser, bindings) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
-      parseResults(parser, results) ||
+      parseSomeResults(parser, results) ||
       parser.resolveOperands(bindings.operands, bindings.types, at,
                              state.operands) ||
       parser.parseRegion(*state.addRegion(), bindings.arguments,
@@ -538,15 +542,20 @@ ParseResult IfOp::parse(OpAsmParser &parser, OperationState &state) {
   SmallVector<OpAsmParser::UnresolvedOperand> otherwise;
   SmallVector<Type> results;
   auto flag = RankedTensorType::get({}, parser.getBuilder().getI1Type());
+  SMLoc resultsAt;
   if (parser.parseOperand(condition) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
-      parseResults(parser, results) ||
+      parser.getCurrentLocation(&resultsAt) || parseResults(parser, results) ||
       parser.resolveOperand(condition, flag, state.operands) ||
       parser.parseRegion(*state.addRegion()) || parser.parseKeyword("else"))
     return failure();
   SMLoc at = parser.getCurrentLocation();
-  if (parser.parseOperandList(otherwise, OpAsmParser::Delimiter::Paren) ||
-      parser.resolveOperands(otherwise, results, at, state.operands))
+  if (parser.parseOperandList(otherwise, OpAsmParser::Delimiter::Paren))
+    return failure();
+  if (results.empty() && !otherwise.empty())
+    return parser.emitError(resultsAt)
+           << "expected '->' and the types of the results";
+  if (parser.resolveOperands(otherwise, results, at, state.operands))
     return failure();
   state.addTypes(results);
   return success();

@@ -11,6 +11,7 @@
 
 #include "dialect/ProgramChecks.h"
 #include "dialect/Names.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -29,9 +30,7 @@ static TextError errorAt(StringRef text, size_t offset, std::string message) {
           std::move(message)};
 }
 
-/// The position after the string literal or comment that starts at `at`, or
-/// `at` if none does.
-static size_t skipLiteral(StringRef text, size_t at) {
+size_t skipLiteral(StringRef text, size_t at) {
   if (text[at] == '"') {
     for (++at; at < text.size() && text[at] != '"' && text[at] != '\n'; ++at)
       at += text[at] == '\\';
@@ -314,6 +313,35 @@ LogicalResult checkNames(Operation *top) {
       }
   }
   return success();
+}
+
+/// MLIR's verifier finds the same errors, but prints the last operation in its
+/// generic form.
+static LogicalResult checkReturn(func::FuncOp function) {
+  // The verifier, which has not run, finds a function without these.
+  auto name =
+      function->getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName());
+  if (!name || function->getNumRegions() != 1)
+    return success();
+  for (Block &block : function.getBody()) {
+    if (!block.empty() && block.back().hasTrait<OpTrait::IsTerminator>())
+      continue;
+    InFlightDiagnostic error = function.emitError("function '")
+                               << name.getValue()
+                               << "': expected 'return' as the last operation, "
+                                  "found ";
+    if (block.empty())
+      return error << "none";
+    return error << "'" << block.back().getName() << "'";
+  }
+  return success();
+}
+
+LogicalResult checkReturns(Operation *top) {
+  // checkNames has checked the nesting, which bounds this recursion.
+  WalkResult result = top->walk(
+      [](func::FuncOp function) { return WalkResult(checkReturn(function)); });
+  return failure(result.wasInterrupted());
 }
 
 } // namespace heddle

@@ -45,9 +45,16 @@ struct TextError {
 /// sets, or an array of a type that MLIR's parser does not expect.
 std::optional<TextError> checkText(llvm::StringRef text);
 
+/// The position after the string literal or comment that starts at `at`, or
+/// `at` if none does.
+size_t skipLiteral(llvm::StringRef text, size_t at);
+
 /// Checks that the names of symbols and values in `top` are UTF-8, and that its
 /// operations nest at most kMaxNesting deep.
 mlir::LogicalResult checkNames(mlir::Operation *top);
+
+/// Checks that the blocks of all functions in `top` end with a return.
+mlir::LogicalResult checkReturns(mlir::Operation *top);
 
 } // namespace heddle
 

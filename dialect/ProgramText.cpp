@@ -80,7 +80,7 @@ OwningOpRef<ModuleOp> parseProgram(llvm::SourceMgr &manager,
   if (failed(parseAsmSourceFile(manager, &top, config, &state)))
     return {};
   for (Operation &op : top)
-    if (failed(checkNames(&op)))
+    if (failed(checkNames(&op)) || failed(checkReturns(&op)))
       return {};
   keepNames(state);
   // A file contains either a module or the operations of a module.
@@ -93,7 +93,7 @@ OwningOpRef<ModuleOp> parseProgram(llvm::SourceMgr &manager,
       return owned;
     }
   OwningOpRef<ModuleOp> module =
-      ModuleOp::create(FileLineColLoc::get(context, source, 0, 0));
+      ModuleOp::create(FileLineColLoc::get(context, source, 1, 1));
   module->getBody()->getOperations().splice(module->getBody()->end(),
                                             top.getOperations());
   if (failed(verify(*module)) || failed(expandShorthands(*module)))

@@ -231,6 +231,11 @@ LogicalResult heddle::expandShorthands(ModuleOp module) {
       llvm::make_filter_range(module.getOps<func::FuncOp>(), isOfScalars));
   if (failed(checkFunctions(functions, symbols)))
     return failure();
+  if (!functions.empty() &&
+      functions.size() == module.getBody()->getOperations().size())
+    return functions.front().emitError(
+        "expected a function that is not private, the program; found only "
+        "functions that bodies call");
   for (func::FuncOp function : functions)
     symbols.erase(function);
   SmallVector<Operation *> scalars;

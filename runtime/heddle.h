@@ -129,8 +129,9 @@ HEDDLE_EXPORT void heddle_free(char *text);
 
 /* Compiles `program`: the path of a .mlir file, the text of a module, or a
  * standard program with options, as in "NAME:option=value,option=value". '+'
- * joins several standard programs. Kernels that are in the disk cache are not
- * compiled again. `options` may be NULL. */
+ * joins several standard programs. A text that ends in ".mlir" is a path unless
+ * it contains a function. Kernels that are in the disk cache are not compiled
+ * again. `options` may be NULL. */
 HEDDLE_EXPORT heddle_status heddle_compile(const char *program,
                                            const heddle_options *options,
                                            heddle_executable **executable);

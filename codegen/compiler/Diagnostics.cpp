@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/compiler/Diagnostics.h"
+#include "codegen/compiler/SyntaxMessages.h"
 #include "mlir/IR/Location.h"
 #include "runtime/support/Text.h"
 #include "llvm/ADT/StringExtras.h"
@@ -61,13 +62,16 @@ namespace {
 /// The text around a place.
 struct Place {
   StringRef line;
+  size_t number; ///< of the line, from 1
   size_t column; ///< the byte in the line, from 0
   StringRef before, after;
 };
 } // namespace
 
+/// The place of `message`, which MLIR reports at `location`.
 static std::optional<Place> findPlace(const llvm::SourceMgr &sources,
-                                      FileLineColLoc location) {
+                                      FileLineColLoc location,
+                                      StringRef message) {
   if (sources.getNumBuffers() == 0)
     return std::nullopt;
   const llvm::MemoryBuffer *buffer =
@@ -83,10 +87,14 @@ static std::optional<Place> findPlace(const llvm::SourceMgr &sources,
   size_t offset = start.getPointer() - text.data();
   StringRef line = text.drop_front(offset).split('\n').first;
   line.consume_back("\r");
-  size_t column =
+  offset +=
       std::min<size_t>(line.size(), std::max(1u, location.getColumn()) - 1);
-  return Place{line, column, text.take_front(offset + column),
-               text.drop_front(offset + column)};
+  offset = placeOfMessage(message, text, offset);
+  StringRef before = text.take_front(offset), after = text.drop_front(offset);
+  size_t column = before.size() - (before.rfind('\n') + 1);
+  line = text.drop_front(offset - column).split('\n').first;
+  line.consume_back("\r");
+  return Place{line, before.count('\n') + 1, column, before, after};
 }
 
 //===----------------------------------------------------------------------===//
@@ -116,7 +124,7 @@ void Diagnostics::add(Location location, StringRef severity, StringRef message,
   auto found = location->findInstanceOf<FileLineColLoc>();
   std::optional<Place> place;
   if (found)
-    place = findPlace(sources, found);
+    place = findPlace(sources, found, message);
   std::string text = translateMessage(runtime::shortMessage(message),
                                       place ? place->before : "",
                                       place ? place->after : "", context);
@@ -136,8 +144,9 @@ void Diagnostics::add(Location location, StringRef severity, StringRef message,
   }
   if (found)
     collected += printable(shortened(file)) + ":" +
-                 std::to_string(found.getLine()) + ":" +
-                 std::to_string(found.getColumn()) + ": ";
+                 std::to_string(place ? place->number : found.getLine()) + ":" +
+                 std::to_string(place ? place->column + 1 : found.getColumn()) +
+                 ": ";
   collected += severity.str() + ": " + text + '\n';
   if (place && showLine)
     collected += showPlace(place->line, place->column);

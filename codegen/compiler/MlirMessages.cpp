@@ -9,9 +9,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/compiler/Diagnostics.h"
-#include "dialect/library/Options.h"
+#include "codegen/compiler/OpenConstruct.h"
+#include "codegen/compiler/SyntaxMessages.h"
+#include "codegen/compiler/UnknownOperation.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/IR/OperationSupport.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Regex.h"
 
@@ -22,24 +23,8 @@ using llvm::Regex;
 
 namespace heddle {
 
-static constexpr StringRef kDialects =
-    "expected one of the dialects arith, foreach, func, fused and math";
-
-/// The message for operation `name`, which no dialect has.
-static std::string unknownOperation(StringRef name, MLIRContext *context) {
-  std::string text = "unknown operation '" + name.str() + "'";
-  StringRef dialect = name.split('.').first;
-  if (dialect.size() == name.size() || !context->getLoadedDialect(dialect))
-    return text + ": " + kDialects.str();
-  SmallVector<StringRef> names;
-  for (RegisteredOperationName known : context->getRegisteredOperations())
-    if (known.getDialectNamespace() == dialect)
-      names.push_back(known.getStringRef());
-  StringRef near = library::nearest(name, names);
-  if (!near.empty())
-    return text + "; did you mean '" + near.str() + "'?";
-  return text + " in dialect '" + dialect.str() + "'";
-}
+static constexpr StringRef kPrefixes =
+    "expected a name that begins with arith, foreach, func, fused or math";
 
 /// The string literal that ends `text`.
 static StringRef lastLiteral(StringRef text) {
@@ -170,13 +155,36 @@ static std::optional<std::string> reworded(StringRef message) {
              "to bind$"),
        "expected a name for each result of the operation, \\1 in number, found "
        "\\2"},
-      {Regex(
-           "^custom op ('.*') expected string or keyword containing one of the "
-           "following enum values for attribute '(.*)' \\[(.*)\\]$"),
-       "\\1 op expected one of \\3 as \\2"},
+      {Regex("^('.*' op) expected string or keyword containing one of the "
+             "following enum values for attribute '(.*)' \\[(.*)\\]$"),
+       "\\1 expected one of \\3 as \\2"},
       {Regex("^('.*' op) value must be an integer, float, or elements "
              "attribute$"),
-       "\\1 expected a number"}};
+       "\\1 expected a number"},
+      {Regex("^('.*' op) number of operands and types do not match: got "
+             "([0-9]+) operands? and ([0-9]+) types?$"),
+       "\\1 expected ':' and a type for each value, \\2 in number, found \\3"},
+      {Regex("^('.*' op) expected valid '@'-identifier for symbol name$"),
+       "\\1 expected a name that begins with '@', such as @step"},
+      {Regex("^('.*' op) arguments may only have dialect attributes$"),
+       "\\1 expected arguments with the attributes foreach.donate, "
+       "foreach.default and foreach.initial only"},
+      {Regex("^('.*' op) expected non-empty function body$"),
+       "\\1 expected a body that ends with 'return', found no operation"},
+      {Regex("^('.*' op) expects a non-empty block$"),
+       "\\1 expected its body to end with 'foreach.yield', found no operation"},
+      {Regex("^('.*' op) must be the last operation in the parent block$"),
+       "\\1 expected to be the last operation of its body"},
+      {Regex("^('.*' op) expects parent op '(.*)'$"),
+       "\\1 expected to be in '\\2' and not in a body within it"},
+      {Regex("^('.*' op) expects parent op to be one of '(.*)'$"),
+       "\\1 expected to be in a body of one of \\2"},
+      {Regex("^operand #([0-9]+) does not dominate this use$"),
+       "operand #\\1 is computed later; expected an argument, or a result of "
+       "an earlier operation"},
+      {Regex("^operand defined here .*$"), "it is computed here"},
+      {Regex("^expected ([0-9]+) operand types? but had ([0-9]+)$"),
+       "expected a type for each operand, \\1 in number, found \\2"}};
   for (const auto &[theirs, ours] : messages)
     if (theirs.match(message))
       return theirs.sub(ours, message);
@@ -212,10 +220,16 @@ std::string translateMessage(StringRef message, StringRef before,
                    "are cast incompatible");
   if (message.starts_with("Available dialects: "))
     return "";
+  std::string ofOperation;
+  if (!matches(unknownCustom) && matches(ofCustom)) {
+    ofOperation =
+        (parts[1] + " op " + message.drop_front(parts[0].size())).str();
+    message = ofOperation;
+  }
   if (matches(noDialect) || matches(unknownCustom) || matches(unregistered))
-    return unknownOperation(parts[1], context);
+    return unknownOperation(parts[1], before, after, context);
   if (message.starts_with("operation being parsed with an unregistered"))
-    return unknownOperation(lastLiteral(before), context);
+    return unknownOperation(lastLiteral(before), before, after, context);
   if (matches(newType))
     return ("unknown type '!" + parts[1] + "." + parts[2] +
             "': expected !foreach.list<tensor<...>>, tensor<...>, or a type of "
@@ -223,21 +237,17 @@ std::string translateMessage(StringRef message, StringRef before,
         .str();
   if (matches(newAttribute))
     return ("unknown attribute '#" + parts[1] + "." + parts[2] +
-            "': " + kDialects)
+            "': " + kPrefixes)
         .str();
   if (matches(unknown))
     return ("unknown " + parts[1] + " '" + (parts[1] == "type" ? "!" : "#") +
             parts[3] + "." + parts[2] + "'")
         .str();
   if (matches(createdWithout) || matches(withoutDialect))
-    return ("unknown " + parts[1] + ": " + kDialects).str();
+    return ("unknown " + parts[1] + ": " + kPrefixes).str();
   if (matches(parameter))
     return spelledName(parts[1]) + ": expected " +
            describeType(parts[3]).str() + " for '" + parts[2].str() + "'";
-  if (message == "expected operation name in quotes")
-    return "expected an operation, such as func.func";
-  if (message == "expected non-function type")
-    return "expected a type";
   if (message == "use of undeclared SSA value name") {
     StringRef name = after.take_while([](char c) {
       return llvm::isAlnum(c) || StringRef("%_$.-#").contains(c);
@@ -261,9 +271,11 @@ std::string translateMessage(StringRef message, StringRef before,
             parts[2] + "'")
         .str();
   if (matches(nameInUse))
-    return ("the name '" + parts[1] +
-            "' is already in use; values of foreach.while and foreach.if need "
-            "names of their own")
+    return ("the name '" + parts[1] + "' is already in use; " +
+            (openConstruct(before, context).name == "func.func"
+                 ? "arguments need different names"
+                 : "values of foreach.while and foreach.if need names of their "
+                   "own"))
         .str();
   if (matches(noFunction))
     return (message + "; expected a private function of the module").str();
@@ -271,6 +283,8 @@ std::string translateMessage(StringRef message, StringRef before,
     return ("'" + parts[1] + "' op cannot convert " + parts[2] + " to " +
             parts[3] + "; expected " + convertedTo(parts[1]))
         .str();
+  if (auto text = syntaxMessage(message, before, after, context))
+    return replaceTerms(*text);
   if (auto text = reworded(message))
     return *text;
   std::string text = message.str();
@@ -280,8 +294,6 @@ std::string translateMessage(StringRef message, StringRef before,
   if (matches(ofList))
     text += "; foreach.map and foreach.reduce compute with the elements of a "
             "list";
-  if (matches(ofCustom))
-    text = (parts[1] + " op " + message.drop_front(parts[0].size())).str();
   return withoutNamespaces(replaceTerms(text), [&](StringRef name) {
     return before.contains(name) || after.contains(name);
   });

@@ -64,9 +64,17 @@ llvm::Error Compilation::failure(StringRef fallback) {
   return makeError(StatusCode::BadInput, "{0}", text.empty() ? fallback : text);
 }
 
+static bool isNamedLikeFile(StringRef program) {
+  return program.ends_with(".mlir") || program.ends_with(".mlirbc");
+}
+
 /// Whether `program` is the text of a module, or bytecode (which parseProgram
-/// refuses), not a name or path.
+/// refuses), not a name or path. The name of a file may have a line break or a
+/// brace; a text without these operations has no program.
 static bool isModuleSource(StringRef program) {
+  if (isNamedLikeFile(program) && !program.contains("func.func") &&
+      !program.contains("fused.program"))
+    return false;
   return program.contains('\n') || program.contains('{') ||
          program.starts_with("ML\xefR");
 }
@@ -87,10 +95,10 @@ static void nameArguments(ModuleOp module) {
 
 /// The error that a module does not have one function; `second` is the second.
 llvm::Error Compilation::notOneFunction(size_t count, Operation *second) {
-  if (count == 0)
-    return makeError(
-        StatusCode::BadInput,
-        "program: expected a module with one function, found none");
+  if (count == 0) {
+    module->emitError("expected a module with one function, found none");
+    return failure("expected a module with one function");
+  }
   second->emitError("expected a module with one function, found ")
       << counted(count, "function")
       << "; a function that bodies call is private and has scalars, such as "
@@ -115,9 +123,9 @@ llvm::Error Compilation::read(StringRef program, StringRef dtype) {
         "module, found {0}",
         program.empty() ? "an empty text" : "blanks only");
   // The options of a standard program may contain a slash.
-  bool isFile = !isModuleSource(program) &&
-                (program.ends_with(".mlir") || program.ends_with(".mlirbc") ||
-                 program.split(':').first.contains('/'));
+  bool isFile =
+      !isModuleSource(program) &&
+      (isNamedLikeFile(program) || program.split(':').first.contains('/'));
   if (isFile) {
     auto file = runtime::readInput(program, "program");
     if (!file)

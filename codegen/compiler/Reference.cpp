@@ -13,6 +13,7 @@
 #include "dialect/Names.h"
 #include "dialect/library/Library.h"
 #include "dialect/reference/EqualExtents.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "runtime/capi/CApi.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
@@ -94,6 +95,22 @@ llvm::Expected<int64_t> Reference::extentNumber(StringRef argument,
       if (extents.of(candidate, k) == searched)
         return 2 * candidate.getArgNumber() + k;
   llvm_unreachable("a dimension equals itself");
+}
+
+bool Reference::isFill(size_t index) const {
+  auto target = function;
+  if (target.isExternal())
+    return false;
+  Operation *end = target.getBody().front().getTerminator();
+  if (index >= end->getNumOperands())
+    return false;
+  auto result = dyn_cast<OpResult>(end->getOperand(index));
+  if (!result || !isList(result.getType()))
+    return false;
+  auto map = dyn_cast<foreach::MapOp>(result.getOwner());
+  return map && map.getYield()
+                    .getValues()[result.getResultNumber()]
+                    .getDefiningOp<arith::ConstantOp>();
 }
 
 llvm::Error Reference::setArgument(StringRef name, reference::Value value,
@@ -216,6 +233,17 @@ heddle_status heddle_reference_extent(const heddle_reference *reference,
     if (!found)
       return found.takeError();
     *number = *found;
+    return llvm::Error::success();
+  });
+}
+
+heddle_status heddle_reference_is_fill(const heddle_reference *reference,
+                                       size_t index, int *fill) {
+  return callGuarded([&]() -> llvm::Error {
+    if (llvm::Error error =
+            HEDDLE_REQUIRE("heddle_reference_is_fill", reference, fill))
+      return error;
+    *fill = reference->program->isFill(index);
     return llvm::Error::success();
   });
 }

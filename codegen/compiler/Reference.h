@@ -30,6 +30,10 @@ public:
   llvm::Expected<int64_t> extentNumber(llvm::StringRef argument,
                                        unsigned dimension) const;
 
+  /// Whether the program sets all elements of list result `index` to a
+  /// constant, as `zero_grad` does with gradients.
+  bool isFill(size_t index) const;
+
   llvm::Error setArgument(llvm::StringRef name, reference::Value value,
                           bool isList);
   /// The elements of a member; null if there is no such member.

@@ -42,6 +42,11 @@ HEDDLE_EXPORT heddle_status
 heddle_reference_extent(const heddle_reference *reference, const char *argument,
                         int dimension, int64_t *number);
 
+/* Sets *fill to 1 if the program as written sets all elements of list result
+ * `index` to a constant, and to 0 if it computes them. */
+HEDDLE_EXPORT heddle_status heddle_reference_is_fill(
+    const heddle_reference *reference, size_t index, int *fill);
+
 /* Allocates a list argument of `members` members, filled with zeros; `extents`
  * is as for heddle_bind_list. */
 HEDDLE_EXPORT heddle_status heddle_reference_set_list(

@@ -35,6 +35,11 @@ template <typename... Fs> Overloaded(Fs...) -> Overloaded<Fs...>;
 
 std::string numberText(double number) {
   char buffer[32];
+  // %g writes 100 as 1e+02. A double holds every integer of 15 digits.
+  if (std::fabs(number) < 1e15 && number == std::trunc(number)) {
+    snprintf(buffer, sizeof buffer, "%.0f", number);
+    return buffer;
+  }
   for (int digits = 1; digits <= 17; ++digits) {
     snprintf(buffer, sizeof buffer, "%.*g", digits, number);
     if (strtod(buffer, nullptr) == number)

@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/library/SinkhornOptions.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -74,7 +73,7 @@ std::string SinkhornOptions::check() const {
     llvm::raw_string_ostream os(text);
     os << "'" << option << "' must be " << values << ", found ";
     if constexpr (std::is_floating_point_v<decltype(found)>)
-      os << llvm::format("%g", found);
+      os << numberText(found);
     else
       os << found;
     return text;

@@ -101,7 +101,8 @@ tool `heddle run` draws other data.
 
 --check compares all results with a reference interpreter, which evaluates the program in double precision before any
 pass. An element must be in its range: its values in all evaluations whose operations are within their documented
-accuracy. A result that is NaN or one number throughout is no success, unless --allow-unchecked is given.
+accuracy. A result that is NaN or one number throughout, which is no constant of the program, is no success, unless
+--allow-unchecked is given.
 
 --data takes arrays from a file of numpy.savez: NAME.0, NAME.1, ... are the members of list NAME; NAME is its only
 member, all members of a list of one value each, or a scalar. --fill chooses the numbers of a list, times FACTOR:
@@ -169,12 +170,19 @@ def _integer(least: int) -> Any:
     return read
 
 
-def _setting(text: str) -> tuple[str, float]:
+def _named(text: str, form: str) -> tuple[str, str]:
     name, _, value = text.partition("=")
+    if text.startswith("="):
+        raise argparse.ArgumentTypeError(f"expected {form}, found '{text}', which has no name before '='")
+    return name, value
+
+
+def _setting(text: str) -> tuple[str, float]:
+    name, value = _named(text, "NAME=VALUE")
     try:
         number = float(value)
         isinteger = value.lstrip("+-").isdecimal()
-        if not name or (isinteger and number != int(value)) or (math.isinf(number) and any(map(str.isdigit, value))):
+        if (isinteger and number != int(value)) or (math.isinf(number) and any(map(str.isdigit, value))):
             raise ValueError
         return name, number
     except (ValueError, OverflowError):
@@ -184,9 +192,9 @@ def _setting(text: str) -> tuple[str, float]:
 
 
 def _filling(text: str) -> tuple[str, Filling]:
-    name, _, choice = text.partition("=")
+    name, choice = _named(text, "NAME=KIND")
     kind, colon, factor = choice.partition(":")
-    if not name or kind not in KINDS:
+    if kind not in KINDS:
         raise argparse.ArgumentTypeError(f"expected NAME=KIND with one of {', '.join(KINDS)}, found '{text}'")
     try:
         number = float(factor) if colon else 1.0
@@ -307,7 +315,7 @@ def _run(options: argparse.Namespace) -> int:
         check=options.check,
     )
     report["model"] = model
-    checks = report.pop("checks", [])
+    checks, nan_scalars = report.pop("checks", []), report.pop("nan_scalars", [])
     holds = all(check.holds(options.allow_unchecked) for check in checks)
     if options.check:
         report["check"] = {"holds": holds, "results": [_described(check, options) for check in checks]}
@@ -333,7 +341,7 @@ def _run(options: argparse.Namespace) -> int:
         )
     print(_table(rows))
     if options.check:
-        _print_checks(checks, holds, options)
+        _print_checks(checks, nan_scalars, holds, options)
     return 0 if holds else 1
 
 
@@ -355,7 +363,7 @@ def _described(check: ResultCheck, options: argparse.Namespace) -> dict[str, Any
     }
 
 
-def _print_checks(checks: list[ResultCheck], holds: bool, options: argparse.Namespace) -> None:
+def _print_checks(checks: list[ResultCheck], nan_scalars: list[str], holds: bool, options: argparse.Namespace) -> None:
     print(f"\nerrors against the reference interpreter, after {counted(options.steps, 'step')}")
     rows: list[tuple[str, ...]] = [("result", "check", "checked elements", "RMS error", "largest share of a range")]
     for check in checks:
@@ -366,6 +374,9 @@ def _print_checks(checks: list[ResultCheck], holds: bool, options: argparse.Name
     for check in checks:
         for note in check.notes():
             print(note)
+    if any(check.not_numbers for check in checks):
+        for name in nan_scalars:
+            print(f"scalar argument '{name}' is NaN")
     print("check passed" if holds else "check failed")
 
 

@@ -15,8 +15,6 @@ import math
 
 import numpy
 
-from ._values import counted
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,6 +43,7 @@ class ResultCheck:
     name: str
     unit: float  #: 0 for integers
     is_of_tensors: bool
+    is_fill: bool  #: whether the program sets all elements to a constant
     elements: int = 0
     outside: int = 0  #: elements outside of their range
     unknown: int = 0  #: elements that may be anything
@@ -67,7 +66,8 @@ class ResultCheck:
 
     @property
     def is_checked(self) -> bool:
-        return self.elements == 0 or (not self.is_constant and self.checked * 10 >= self.elements)
+        says = self.is_fill or not self.is_constant
+        return self.elements == 0 or (says and self.checked * 10 >= self.elements)
 
     def holds(self, allow_unchecked: bool) -> bool:
         return self.outside == 0 and (self.is_checked or allow_unchecked)
@@ -81,16 +81,17 @@ class ResultCheck:
     def notes(self) -> list[str]:
         """Facts that a table does not show."""
         lines = []
+        of_all = f"of {self.elements:,} {'element' if self.elements == 1 else 'elements'}"
         if self.outside:
-            lines.append(f"{self.outside:,} of {counted(self.elements, 'element')} outside of the range; {self.wrong}")
+            lines.append(f"{self.outside:,} {of_all} outside of the range; {self.wrong}")
         if self.not_numbers:
-            lines.append(f"{self.not_numbers:,} of {counted(self.elements, 'element')} NaN, as expected")
+            lines.append(f"{self.not_numbers:,} {of_all} NaN, as expected")
         if self.unknown:
-            lines.append(
-                f"{self.unknown:,} of {counted(self.elements, 'element')} may be anything, because rounding decides"
-            )
-        if not self.is_checked:
-            why = "all elements are equal" if self.is_constant else f"only {self.checked:,} could be checked"
+            lines.append(f"{self.unknown:,} {of_all} may be anything, because rounding decides")
+        if not self.checked and self.elements:
+            lines.append("no element could be checked (--allow-unchecked accepts this)")
+        elif not self.is_checked:
+            why = "all elements are equal" if self.is_constant else f"only {self.checked:,} {of_all} could be checked"
             lines.append(f"{why}, so the check says little (--allow-unchecked accepts this)")
         return [f"'{self.name}': {line}" for line in lines]
 
@@ -212,7 +213,7 @@ def check_results(
     on_cpu: bool,
     longest: int,
     evaluate: Callable[[int | None, float], Reference],
-    results: Sequence[tuple[str, str, bool, Sequence[Any]]],
+    results: Sequence[tuple[str, str, bool, bool, Sequence[Any]]],
 ) -> list[ResultCheck]:
     """The comparison of each result.
 
@@ -220,7 +221,8 @@ def check_results(
         plan: the plan of the program.
         longest: the number of elements of the longest list argument.
         evaluate: evaluates all steps, with a seed and the errors of operations in units, or exactly.
-        results: the name, the element type, whether it is a list of tensors, and the elements of each member.
+        results: the name, the element type, whether it is a list of tensors, whether the program sets it to a
+            constant, and the elements of each member.
     """
     nodes = _nodes(plan["nodes"])
     in_panels = not on_cpu and any("panel" in node for node in nodes)
@@ -231,13 +233,13 @@ def check_results(
     with numpy.errstate(all="ignore"):
         allowances = [
             [_Allowance(evaluations, index, member, dtype, in_panels) for member in range(len(members))]
-            for index, (_, dtype, _, members) in enumerate(results)
+            for index, (_, dtype, _, _, members) in enumerate(results)
         ]
         # The members in whose loops errors grow; a scalar concerns all.
         chaotic = {k for each in allowances for k, allowance in enumerate(each) if allowance.chaotic().any()}
         checks = []
-        for (name, dtype, is_of_tensors, members), allowed in zip(results, allowances):
-            check = ResultCheck(name, _UNITS.get(dtype, 0.0), is_of_tensors)
+        for (name, dtype, is_of_tensors, is_fill, members), allowed in zip(results, allowances):
+            check = ResultCheck(name, _UNITS.get(dtype, 0.0), is_of_tensors, is_fill)
             for member, (found, allowance) in enumerate(zip(members, allowed)):
                 is_chaotic = member in chaotic if len(members) > 1 else bool(chaotic)
                 _compare(allowance, is_chaotic, found, member, check)

@@ -160,10 +160,27 @@ class _Members:
                 f"{array.shape}"
             )
         else:
+            self._check_integers(whole, array)
             data.scalars[name] = float(array)
+
+    def _check_integers(self, name: str, array: Array) -> None:
+        """Checks that double precision holds the integers: scalars and the reference interpreter need it."""
+        import numpy
+
+        if array.dtype.kind not in "iu":
+            return
+        flat = array.ravel()
+        for place in numpy.flatnonzero((flat > 2**53) | (flat < -(2**53))):
+            value = int(flat[place])
+            if int(float(value)) != value:
+                where = f" as element {place}" if array.shape else ""
+                raise self.fault(
+                    f"array '{name}': expected integers that double precision can hold, found {value}{where}"
+                )
 
     def _add_member(self, info: BufferInfo, member: int, array: Array, isnumbered: bool) -> None:
         own = self.arrays.setdefault(info.name, {})
+        self._check_integers(f"{info.name}.{member}" if isnumbered else info.name, array)
         array = self._converted(info, array)
         if info.rank == 0 and not isnumbered and array.ndim == 1:
             if own:

@@ -37,6 +37,7 @@ class _Elements(ctypes.Structure):
 _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "heddle_reference_create": (c_int, (c_char_p, POINTER(c_void_p))),
     "heddle_reference_free": (None, (c_void_p,)),
+    "heddle_reference_is_fill": (c_int, (c_void_p, c_size_t, POINTER(c_int))),
     "heddle_reference_set_list": (c_int, (c_void_p, c_char_p, c_size_t, c_void_p, c_void_p)),
     "heddle_reference_member": (POINTER(c_double), (c_void_p, c_char_p, c_size_t)),
     "heddle_reference_set_scalar": (c_int, (c_void_p, c_char_p, c_double)),
@@ -64,6 +65,12 @@ class Reference:
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
             self._functions.heddle_reference_free(self._handle)
+
+    def is_fill(self, index: int) -> bool:
+        """Whether the program sets all elements of a list result to a constant."""
+        fill = c_int()
+        _library.check(self._functions.heddle_reference_is_fill(self._handle, index, fill))
+        return bool(fill.value)
 
     def set_scalar(self, name: str, value: float) -> None:
         _library.check(self._functions.heddle_reference_set_scalar(self._handle, name.encode(), value))

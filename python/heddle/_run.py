@@ -15,8 +15,9 @@ import time
 
 from . import dtypes
 from ._contents import Data, read_data
+from ._reference import Reference
 from ._shapes import argument_shapes
-from ._values import counted, listed
+from ._values import counted, listed, short_text
 from .errors import BadInput, Error
 from .executable import BufferInfo, Executable, compile
 from .graph import Graph, Memory
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     import numpy
 
     from ._contents import Array, Filling
-    from ._reference import Reference
     from ._shapes import Shape
 
 _ALIGNMENT = 256  # of a member, in bytes
@@ -65,12 +65,17 @@ class _List:
         self.has_weights = False  # with a sum of `value` over each member
         self.given: list[Array] | None = None
         self.filling: Filling | None = None
+        #: Whether a step reads what the step before left in the list: not if that is a constant, as of gradients after
+        #: their last use.
+        self.is_carried = info.donated
 
     @property
     def is_new_in_each_step(self) -> bool:
-        """Whether the list is an input of random numbers, such as a gradient."""
+        """Whether the list is filled before every step: an input of random numbers, or one that a step replaces."""
+        if self.info.donated:
+            return not self.is_carried
         israndom = self.deviation is not None if self.filling is None else self.filling.is_random
-        return israndom and self.given is None and not self.info.donated
+        return israndom and self.given is None
 
     def bind(self, graph: Graph) -> None:
         binding = graph.list_binding(self.info.name, self.shapes)
@@ -108,25 +113,26 @@ class _List:
         return members
 
 
-def _choose_contents(executable: Executable, lists: dict[str, _List]) -> None:
+def _choose_contents(executable: Executable, lists: dict[str, _List], fills: set[str]) -> None:
     """Parameters are small, inputs have a standard deviation of 1, and state starts with its initial value or at 0."""
     initial = executable.initial_values()
     seen = False
     for name, entry in lists.items():
         info = entry.info
+        entry.is_carried = info.donated and (name in initial or name not in fills)
         if name in initial:
             entry.value = initial[name]
             # Vectors that start at 1 and are only read are weights; problems of transport need equal masses.
             entry.has_weights = entry.value == 1 and info.rank == 1 and not info.donated
         elif not info.dtype.startswith(("f", "bf")):
-            entry.value = float(info.dtype == "i1" and not info.donated)
+            entry.value = float(info.dtype == "i1" and not entry.is_carried)
         elif info.rank == 0:
-            entry.value = float(not info.donated)
-        elif not info.donated:
+            entry.value = float(not entry.is_carried)
+        elif not entry.is_carried:
             entry.deviation = 1.0
         elif initial or not seen:
             entry.deviation = 0.02
-        seen = seen or (info.donated and info.rank > 0)
+        seen = seen or (entry.is_carried and info.rank > 0)
 
 
 def _choose_given(
@@ -186,8 +192,6 @@ def _evaluate(
     """The same steps on the same data in the reference interpreter."""
     import numpy
 
-    from ._reference import Reference
-
     reference = Reference(program)
     for name, value in scalars.items():
         reference.set_scalar(name, value)
@@ -240,7 +244,8 @@ def run(
     Args:
         data: a file of `numpy.savez` with arrays for arguments; their shapes replace `shapes`.
         fill: the contents of lists, by name.
-        check: compare the results with the reference interpreter; the entry ``checks`` has a `ResultCheck` of each.
+        check: compare the results with the reference interpreter; the entry ``checks`` has a `ResultCheck` of each,
+            and ``nan_scalars`` the names of the scalars that are NaN.
 
     Returns:
         A dictionary: target, arch, members, parameters (elements of the given shapes), steps, seed, launches and sweeps
@@ -267,12 +272,19 @@ def run(
     if given is not None:
         by_name.update({name: [member.shape for member in members] for name, members in given.lists.items()})
     lists = {name: _List(executable, executable.arguments[name], members, origin) for name, members in by_name.items()}
-    _choose_contents(executable, lists)
+    reference = Reference(program)
+    fills = {name for index, name in enumerate(executable.results) if reference.is_fill(index)}
+    _choose_contents(executable, lists, fills)
     _choose_given(executable, lists, given, data, fill or {})
     for number, entry in enumerate(lists.values()):
         entry.fill(numpy.random.default_rng([seed, 0, number]))
-        entry.bind(graph)
-    graph.prepare()
+    try:
+        for entry in lists.values():
+            entry.bind(graph)
+        graph.prepare()
+    except BadInput as error:
+        # The shapes of arrays contradict each other.
+        raise (error if given is None else BadInput(f"data file '{short_text(data)}': {error}")) from None
     results = dict(lists)
     for name, info in executable.results.items():
         if info.is_list and name not in lists:
@@ -298,7 +310,7 @@ def run(
         summaries.append(_summarize(name, info.dtype, members))
         if check:
             values = [member.astype(numpy.float64).ravel() for member in members]
-            found.append((name, info.dtype, info.is_list and info.rank > 0, values))
+            found.append((name, info.dtype, info.is_list and info.rank > 0, name in fills, values))
     explained = explain(program, shapes=shapes, json=True, arch=None if executable.arch == "cpu" else executable.arch)
     # Measuring replays the program, which changes its state, so it comes last.
     seconds = statistics.median(times) if executable.target == "cpu" else graph.measure()
@@ -318,6 +330,7 @@ def run(
         "results": summaries,
     }
     if check:
+        report["nan_scalars"] = [name for name, value in scalars.items() if math.isnan(value)]
         from ._check import check_results
 
         def evaluate(perturbation: int | None, ulps: float) -> Reference:

@@ -49,6 +49,12 @@ def refusal(error: Exception) -> str:
     return f"{type(error).__name__}: {short_text(text)}" if text else type(error).__name__
 
 
+def plain(value: float) -> str:
+    """The shortest spelling of a number that reads back as the same one: ``100``, ``0.1``."""
+    number = float(value)
+    return f"{number:.0f}" if number.is_integer() and abs(number) < 1e15 else repr(number)
+
+
 def has_axes(value: Any) -> bool:
     """Whether a value is an array with at least one axis."""
     try:

@@ -32,6 +32,12 @@ _FROM_NUMPY = {numpy_name: name for name, numpy_name in NUMPY_NAMES.items()}
 _known: dict[Any, str] = {name: name for name in NAMES}
 
 
+class UnknownDType(BadInput):
+    """An element type that heddle does not have; `found` is its name."""
+
+    found = ""
+
+
 def dtype_name(dtype: Any) -> str:
     """heddle's name of an element type.
 
@@ -67,7 +73,10 @@ def _find(dtype: Any) -> str:
             pass
     if text not in _FROM_NUMPY:
         known_names = ", ".join(NAMES)
-        raise BadInput(f"dtype: expected one of {known_names}, or its name in NumPy or PyTorch, found {short_text(text)}")
+        found = short_text(text)
+        error = UnknownDType(f"dtype: expected one of {known_names}, or its name in NumPy or PyTorch, found {found}")
+        error.found = found
+        raise error
     return _FROM_NUMPY[text]
 
 

@@ -13,13 +13,13 @@ func.func @negative(%x: !list {foreach.donate = -1 : i64}) -> !list { return %x 
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-// expected-error@+1 {{argument #0 is donated to "x"; expected the number of a result, below 1}}
+// expected-error@+1 {{argument #0 has foreach.donate = "x"; expected the number of a result, an integer of type i64 such as 0 : i64}}
 func.func @no_number(%x: !list {foreach.donate = "x"}) -> !list { return %x : !list }
 
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-// expected-error@+1 {{argument #0 is donated to 0 : ui64; expected the number of a result, below 1}}
+// expected-error@+1 {{argument #0 has foreach.donate = 0 : ui64; expected the number of a result, an integer of type i64 such as 0 : i64}}
 func.func @unsigned(%x: !list {foreach.donate = 0 : ui64}) -> !list { return %x : !list }
 
 // -----

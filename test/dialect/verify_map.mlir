@@ -32,7 +32,16 @@ func.func @other_yield(%x: tensor<f32>) {
 !list = !foreach.list<tensor<?xf32>>
 func.func @no_result(%x: !list) {
   // expected-error@+1 {{'foreach.map' op expected at least one result}}
-  foreach.map (%a = %x : !list) { foreach.yield }
+  foreach.map (%a = %x : !list) -> () { foreach.yield }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @no_arrow(%x: !list) {
+  // expected-error@+1 {{expected '->' and the types of the results}}
+  %y = foreach.map (%a = %x : !list) { foreach.yield %a : f32 }
   return
 }
 

@@ -57,13 +57,55 @@ def test_a_wrong_result_fails(capsys, monkeypatch):
 
 def test_results_of_which_the_check_says_little(tmp_path, capsys):
     file = tmp_path / "data.npz"
-    for value, note in ((numpy.nan, "8 of 8 elements NaN, as expected"), (0.5, "all elements are equal")):
+    notes = {
+        numpy.nan: ["'param': 8 of 8 elements NaN, as expected", "'param': no element could be checked"],
+        0.5: ["'param': all elements are equal, so the check says little"],
+    }
+    for value, lines in notes.items():
         numpy.savez(file, param=numpy.full(8, value, "f4"), grad=numpy.zeros(8, "f4"))
         assert main(["run", "sgd", "--target", "cpu", "--check", "--data", str(file)]) == 1
         shown = capsys.readouterr().out
-        assert "UNCHECKED" in shown and note in shown
+        assert "UNCHECKED" in shown and all(line in shown for line in lines)
+        assert ("all elements are equal" in shown) == (value == 0.5) and "is NaN\n" not in shown
         assert main(["run", "sgd", "--target", "cpu", "--check", "--allow-unchecked", "--data", str(file)]) == 0
         assert capsys.readouterr().out.endswith("check passed\n")
+
+
+def test_a_scalar_that_is_nan(capsys):
+    assert main(["run", "sgd", "--target", "cpu", "--check", "--set", "lr=nan", *SMALL]) == 1
+    assert capsys.readouterr().out.endswith("\nscalar argument 'lr' is NaN\ncheck failed\n")
+
+
+@pytest.mark.parametrize("program", ("adamw:zero_grad=true", "unscale+clip_by_global_norm+adamw:zero_grad=true"))
+def test_gradients_that_the_program_sets_to_zero(program, capsys):
+    """They are new in each step, and their result is 0 as the program says."""
+    found = check(capsys, program, *SMALL)
+    grad = next(each for each in found["results"] if each["name"] == "grad")
+    assert found["holds"] and grad["constant"] and grad["holds"] and grad["checked"] == grad["elements"]
+
+    def param(steps, *more):
+        assert main(["run", *more, "--steps", steps, "--target", "cpu", "--json", *SMALL]) == 0
+        return next(each for each in json.loads(capsys.readouterr().out)["results"] if each["name"] == "param")["checksum"]
+
+    assert param("3", program) == param("3", program.split(":")[0]) != param("1", program)
+
+
+def test_a_result_that_is_constant_by_chance_fails(tmp_path, capsys):
+    file = tmp_path / "zero.mlir"
+    file.write_text("""
+!list = !foreach.list<tensor<?xf32>>
+func.func @zero(%x: !list {foreach.donate = 0 : i64}) -> !list {
+  %y = foreach.map (%x = %x : !list) -> !list {
+    %zero = arith.constant 0.0 : f32
+    %y = arith.mulf %x, %zero : f32
+    %a = math.absf %y : f32
+    foreach.yield %a : f32
+  }
+  return %y : !list
+}
+""")
+    found = check(capsys, str(file), *SMALL)
+    assert not found["holds"] and found["results"][0]["constant"]
 
 
 def test_lists_without_members_or_elements(tmp_path, capsys):

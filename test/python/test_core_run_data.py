@@ -83,6 +83,9 @@ def test_the_tool_computes_the_same(program, capsys):
     ({"t": numpy.zeros((2, 1), "f4")}, "array 't': expected one value for each member, shape (members,)"),
     ({"n": numpy.zeros(2)}, "array 'n': expected one number, shape (), for the scalar argument, found float64"),
     ({"n_0": numpy.zeros(())}, "array 'n.0': expected one number, shape (), for the scalar argument"),
+    ({"n": numpy.int64(2**53 + 1)}, "array 'n': expected integers that double precision can hold, found 9007199254740993\n"),
+    ({"n": numpy.uint64(2**64 - 1)}, "array 'n': expected integers that double precision can hold, found 18446744073709551615\n"),
+    ({"h_0": numpy.zeros(4, "f4")}, "argument 'h', member 0: expected 5 elements as in argument 'x', found 4"),
     ({"h_0": None, "h_1": None}, "expected arrays for list 'h', which has no initial value, found none: add 'h.0'"),
 ])
 def test_arrays_that_do_not_fit(program, capsys, changes, text):
@@ -129,7 +132,36 @@ def test_options_that_do_not_fit(program, capsys, arguments, text):
 def test_fillings_that_are_none(program, capsys, text):
     with pytest.raises(SystemExit) as ended:
         main(["run", "changed.mlir", "--fill", text])
-    assert ended.value.code == 2 and f"found '{text}'" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert ended.value.code == 2 and f"found '{text}'" in error
+    assert ("which has no name before '='" in error) == text.startswith("=")
+
+
+def test_a_setting_without_a_name(program, capsys):
+    with pytest.raises(SystemExit):
+        main(["run", "changed.mlir", "--set", "=1"])
+    assert "expected NAME=VALUE, found '=1', which has no name before '='" in capsys.readouterr().err
+
+
+def test_integers_of_lists(program, capsys):
+    """The run is exact, but the reference interpreter computes in double precision."""
+    (program / "add.mlir").write_text("""
+!list = !foreach.list<tensor<?xi64>>
+func.func @add(%x: !list) -> !list {
+  %y = foreach.map (%x = %x : !list) -> !list {
+    %y = arith.addi %x, %x : i64
+    foreach.yield %y : i64
+  }
+  return %y : !list
+}
+""")
+    numpy.savez("data.npz", **{"x.0": numpy.array([2**54, 3])})
+    assert run(capsys, "add.mlir", "--data", "data.npz", "--check")["check"]["holds"]
+    numpy.savez("data.npz", **{"x.0": numpy.array([2**54, 2**54 + 1])})
+    assert main(["run", "add.mlir", "--data", "data.npz", "--target", "cpu"]) == 2
+    assert f"array 'x.0': expected integers that double precision can hold, found {2**54 + 1} as element 1\n" in (
+        capsys.readouterr().err
+    )
 
 
 def test_kinds():

@@ -481,6 +481,7 @@ def test_values_in_range():
 
 @pytest.mark.parametrize("make, message", [
     (lambda: heddle.hyper(-1.0, least=0), "expected a default of at least 0, found -1.0"),
+    (lambda: heddle.hyper(0.0, least=1e6), "expected a default of at least 1000000, found 0.0"),
     (lambda: heddle.hyper((0.9, 1.0), below=1), r"expected a default of below 1, found \(0.9, 1.0\)"),
     (lambda: heddle.hyper(0.1), "expected at least one of least, most, above and below, found none"),
     (lambda: heddle.hyper("a", least=0), "expected a finite number or a tuple of them, found 'a'"),

@@ -147,8 +147,37 @@ func.func @choose(%x: !vecs, %f: !flags) -> !vecs {
 """
     x, f = numpy.arange(5) * 2**50, numpy.array([True, False, True, False, True])
     assert run({"x": x, "f": f}, program=program)[0] == 0
-    code, error = run({"x": numpy.array([2**53 + 1]), "f": f[:1]}, program=program)
-    assert code == 2 and "expected integers between -2^53 and 2^53, found others" in error
+    for value in (2**53 + 1, -(2**53) - 1, 2**63 - 1):
+        code, error = run({"x": numpy.array([2**54, value]), "f": f[:2]}, program=program)
+        assert code == 2 and "array 'x': expected integers that double precision can hold" in error
+        assert f", found {value} as element 1\n" in error
+    assert run({"x": numpy.array([-(2**63)]), "f": f[:1]}, program=program)[0] == 0
+
+
+def test_integers_of_scalars(run):
+    """A scalar is set as a number in double precision."""
+    program = """
+!vecs = !foreach.list<tensor<?xi64>>
+func.func @add(%x: !vecs, %n: tensor<i64>) -> !vecs {
+  %y = foreach.map (%x = %x : !vecs, %n = %n : tensor<i64>) -> !vecs {
+    %y = arith.addi %x, %n : i64
+    foreach.yield %y : i64
+  }
+  return %y : !vecs
+}
+"""
+    assert run({"x": numpy.arange(3), "n": numpy.int64(2**53)}, program=program)[0] == 0
+    code, error = run({"x": numpy.arange(3), "n": numpy.int64(2**53 + 1)}, program=program)
+    assert code == 2 and error.endswith("array 'n': expected integers that double precision can hold, found 9007199254740993\n")
+
+
+def test_a_scalar_that_is_nan(run, tmp_path):
+    x = array(2, 3)
+    numpy.savez(tmp_path / "nan.npz", x=x, w=x[0], lr=numpy.nan)
+    (tmp_path / "nan.mlir").write_text(AXPY.replace("ELEMENT", "f32"))
+    words = [TOOL, "run", "nan.mlir", "--target", "cpu", "--data", "nan.npz", "--check"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1 and "\nscalar argument 'lr' is NaN\ncheck failed\n" in done.stdout
 
 
 def test_fill_takes_the_place_of_arrays(run):

@@ -15,7 +15,10 @@ from heddle.__main__ import main
 HERE = pathlib.Path(__file__).resolve().parent
 TOOL = pathlib.Path(heddle.doctor()["library"]["path"]).parents[1] / "bin" / "heddle"
 # Words for authors of compilers, which a program does not have.
-TERMS = re.compile(r"\b(pass|passes|kernel|SSA|signless|dialect|region|block argument|cast incompatible|sweep)\b|::|<unknown>")
+TERMS = re.compile(
+    r"\b(pass|passes|kernel|SSA|signless|dialects?|terminator|regions?|block argument|cast incompatible|sweep|alias id)\b"
+    r"|::|<unknown>|<<UNKNOWN SSA VALUE>>"
+)
 
 
 def programs():
@@ -28,7 +31,7 @@ def programs():
 
 
 def test_there_are_many():
-    assert len(list(programs())) >= 70
+    assert len(list(programs())) >= 140
 
 
 @pytest.mark.parametrize(("text", "place", "message"), list(programs()))
@@ -42,6 +45,9 @@ def test_wrong_program(text, place, message, tmp_path, monkeypatch, capsys):
         tool = subprocess.run([TOOL, "emit", "wrong.mlir"], cwd=tmp_path, capture_output=True, text=True)
         assert (tool.returncode, tool.stdout) == (2, "")
         assert tool.stderr.startswith("heddle: error: " + expected)
+        # Further errors and notes.
+        shown = [found for found in tool.stderr.splitlines() if re.search(r"^\S+: (error|note): ", found)]
+        assert not any(TERMS.search(found) for found in shown), shown
     for target in ("cuda", "cpu"):
         with pytest.raises(heddle.BadInput) as raised:
             heddle.compile(text, target=target, arch="sm_90" if target == "cuda" else None)

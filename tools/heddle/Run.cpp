@@ -88,8 +88,8 @@ Compressed files, and files with Python objects, are refused.
 the values of all evaluations whose operations are within their documented accuracy. The check passes if every element
 is in its range. In a loop whose ranges become wide, an element must also be as close to the exact one as perturbed
 evaluations are, in which every operation is off by at least one unit in the last place. The check fails if it compares
-next to nothing: a result of one number throughout, or one of which nine tenths are NaN or may be anything. A check of
-adamw needs 160 bytes of host memory per parameter.
+next to nothing: a result of one number throughout, which is no constant of the program, or one of which nine tenths
+are NaN or may be anything. A check of adamw needs 160 bytes of host memory per parameter.
 
 examples:
   heddle run adamw --shapes examples/shapes/models.json:resnet50 --check
@@ -129,12 +129,22 @@ static std::optional<double> readNumber(StringRef text) {
   return value;
 }
 
+/// Checks that `setting` has a name before '='.
+static Error requireName(StringRef option, StringRef form, StringRef setting) {
+  if (!setting.starts_with("="))
+    return Error::success();
+  return usageError("option '" + option + "' expects " + form + ", found '" +
+                    setting + "', which has no name before '='");
+}
+
 static Error readScalars(const Arguments &arguments,
                          std::map<std::string, double> &scalars) {
   for (StringRef setting : arguments.all("--set")) {
     auto [name, text] = setting.split('=');
     std::optional<double> value = readNumber(text);
-    if (name.empty() || !value)
+    if (Error error = requireName("--set", "NAME=VALUE", setting))
+      return error;
+    if (!value)
       return usageError(
           "option '--set' expects NAME=VALUE with a numeric VALUE "
           "that double precision can hold, found '" +
@@ -159,7 +169,9 @@ static Error readContents(const Arguments &arguments,
     const auto *word =
         find_if(contentsWords(),
                 [&, kind = kind](const auto &w) { return w.word == kind; });
-    if (name.empty() || word == contentsWords().end())
+    if (Error error = requireName("--fill", "NAME=KIND", setting))
+      return error;
+    if (word == contentsWords().end())
       return usageError("option '--fill' expects NAME=KIND with one of " +
                         listed(words, "") + ", found '" + setting + "'" +
                         suggestion(kind, words));
@@ -344,6 +356,9 @@ static Expected<RunReport> execute(RunRequest &request, Progress &progress) {
       return summary.takeError();
     report.results.push_back(std::move(*summary));
   }
+  for (const auto &[name, value] : (*session)->getScalars())
+    if (std::isnan(value))
+      report.nanScalars.push_back(name);
   if (request.check) {
     auto checks = checkResults(**session, request.settings.program,
                                request.steps, progress);

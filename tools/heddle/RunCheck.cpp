@@ -428,6 +428,7 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
     check.name = result.name;
     check.unit = unitInLastPlace(buffer.dtype);
     check.isOfTensors = buffer.kind == BufferKind::List && buffer.rank > 0;
+    check.isFill = session.isFill(result.buffer);
   }
   auto compareOne = [&](size_t index, size_t member) -> Error {
     progress.show("comparing '" + checks[index].name + "' ...");

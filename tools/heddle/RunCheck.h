@@ -47,6 +47,8 @@ struct ResultCheck {
   /// Whether the elements belong to vectors or matrices. (The scalars of all
   /// members are often one number: a step counter, a flag.)
   bool isOfTensors = false;
+  /// Whether the program sets all elements to a constant.
+  bool isFill = false;
   /// The first element, and whether the exact value of another one differs.
   double firstExact = 0;
   bool varies = false;
@@ -59,10 +61,12 @@ struct ResultCheck {
   /// Whether vectors or matrices have one number throughout. Most errors, such
   /// as a wrong index, do not change it.
   bool isConstant() const { return isOfTensors && elements > 1 && !varies; }
-  /// Whether the comparison says anything: the result is not constant, and at
-  /// least a tenth of the elements could have been found wrong.
+  /// Whether the comparison says anything: the result is not constant, unless
+  /// the program says so, and at least a tenth of the elements could have been
+  /// found wrong.
   bool isChecked() const {
-    return elements == 0 || (!isConstant() && checked() * 10 >= elements);
+    return elements == 0 ||
+           ((isFill || !isConstant()) && checked() * 10 >= elements);
   }
   bool holds(bool allowUnchecked = false) const {
     return outside == 0 && (isChecked() || allowUnchecked);

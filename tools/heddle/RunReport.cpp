@@ -144,7 +144,7 @@ static void printNotes(const ResultCheck &check) {
   if (check.unknown)
     outs() << formatv("'{0}': {1} may be anything, because rounding decides\n",
                       check.name, someOf(check.unknown, check.elements));
-  if (check.isConstant() && !std::isnan(check.firstExact))
+  if (check.isConstant() && !check.isFill && !std::isnan(check.firstExact))
     outs() << formatv("'{0}': all {1} elements are {2}, so the check says "
                       "little (--allow-unchecked accepts this)\n",
                       check.name, grouped(check.elements),
@@ -176,6 +176,10 @@ static void printChecks(const RunRequest &request, const RunReport &report) {
   table.print();
   for (const ResultCheck &check : report.checks)
     printNotes(check);
+  if (any_of(report.checks,
+             [](const ResultCheck &check) { return check.notNumbers > 0; }))
+    for (const std::string &name : report.nanScalars)
+      outs() << formatv("scalar argument '{0}' is NaN\n", name);
   outs() << (report.passed(request) ? paint(Colour::green, "check passed")
                                     : paint(Colour::red, "check failed"))
          << '\n';

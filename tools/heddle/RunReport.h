@@ -47,6 +47,8 @@ struct RunReport {
   llvm::json::Object explained;
   std::vector<ResultSummary> results;
   std::vector<ResultCheck> checks;
+  /// The scalar arguments that are NaN, from which results are NaN.
+  std::vector<std::string> nanScalars;
 
   bool passed(const RunRequest &request) const {
     return llvm::all_of(checks, [&](const ResultCheck &check) {

@@ -108,15 +108,16 @@ Error RunSession::readData() {
   return Error::success();
 }
 
-/// The default contents of a list that is no state.
-static Contents defaultContents(const PlanBuffer &buffer,
+/// The default contents of a list that is no state. A list that is `carried`
+/// has the results of one step in the next.
+static Contents defaultContents(const PlanBuffer &buffer, bool carried,
                                 std::optional<double> initial) {
   if (!isFloat(buffer.dtype))
     return {Contents::constant,
-            buffer.dtype == DType::I1 && !buffer.donated ? 1.0 : 0.0};
+            buffer.dtype == DType::I1 && !carried ? 1.0 : 0.0};
   // Vectors that start at 1 and are only read are weights. So are logarithms,
   // which start at 0; potentials and other vectors may, too.
-  bool isRead = !buffer.donated && buffer.rank == 1;
+  bool isRead = !carried && buffer.rank == 1;
   if (isRead && initial == 1.0)
     return {Contents::weights, 1};
   if (isRead && initial == 0.0 && StringRef(buffer.name).starts_with("log_"))
@@ -124,8 +125,8 @@ static Contents defaultContents(const PlanBuffer &buffer,
   if (initial)
     return {Contents::constant, *initial};
   if (buffer.rank == 0)
-    return {Contents::constant, buffer.donated ? 0.0 : 1.0};
-  return {Contents::normal, buffer.donated ? 0.02 : 1.0};
+    return {Contents::constant, carried ? 0.0 : 1.0};
+  return {Contents::normal, carried ? 0.02 : 1.0};
 }
 
 /// Whether each list of --fill exists, can hold its contents, and has no array.
@@ -159,6 +160,18 @@ Error RunSession::checkContents() {
   return Error::success();
 }
 
+Error RunSession::findFills(const heddle_reference *reference) {
+  for (auto [index, result] : enumerate(plan.results)) {
+    int fill = 0;
+    if (Error error =
+            toError(heddle_reference_is_fill(reference, index, &fill)))
+      return error;
+    if (fill)
+      fills.insert(result.buffer);
+  }
+  return Error::success();
+}
+
 Error RunSession::decideContents(const heddle_reference *reference) {
   std::vector<std::optional<double>> initial(plan.buffers.size());
   bool someGiven = false;
@@ -174,19 +187,21 @@ Error RunSession::decideContents(const heddle_reference *reference) {
       initial[number] = value;
     someGiven |= given != 0;
   }
-  // If a program declares initial values, every donated list without one is a
-  // parameter. If it declares none, the first donated list holds the parameters
+  // If a program declares initial values, every carried list without one is a
+  // parameter. If it declares none, the first carried list holds the parameters
   // and the others start at zero.
   bool parametersSeen = false;
   for (auto [number, buffer] : enumerate(plan.buffers)) {
     if (!isListArgument(buffer))
       continue;
     Contents &contents = lists[number].contents;
-    contents = defaultContents(buffer, initial[number]);
-    bool isState = buffer.donated && !someGiven && parametersSeen;
+    bool carried = buffer.donated && (initial[number] || !isFill(number));
+    lists[number].carried = carried;
+    contents = defaultContents(buffer, carried, initial[number]);
+    bool isState = carried && !someGiven && parametersSeen;
     if (isState && contents.isRandom())
       contents = {};
-    parametersSeen |= buffer.donated && buffer.rank > 0;
+    parametersSeen |= carried && buffer.rank > 0;
     auto chosen = settings.contents.find(buffer.name);
     if (chosen != settings.contents.end())
       contents = chosen->second;
@@ -343,6 +358,8 @@ Expected<std::unique_ptr<RunSession>> RunSession::create(Settings settings,
     return std::move(error);
   session->lists.resize(session->plan.buffers.size());
   if (Error error = session->bindScalars())
+    return std::move(error);
+  if (Error error = session->findFills(reference->get()))
     return std::move(error);
   if (Error error = session->decideContents(reference->get()))
     return std::move(error);

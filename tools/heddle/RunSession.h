@@ -22,6 +22,7 @@
 #include "codegen/compiler/heddle_reference.h"
 
 #include <map>
+#include <set>
 
 namespace heddle::cli {
 
@@ -56,6 +57,8 @@ public:
   /// With the shapes of the user's arrays.
   const Settings &getSettings() const { return settings; }
   heddle::Graph &getGraph() { return *graph; }
+  /// The values of all scalar arguments.
+  const std::map<std::string, double> &getScalars() const { return scalars; }
   bool onCpu() const { return executable->arch() == "cpu"; }
   std::string arch() const { return executable->arch(); }
   double getCompileSeconds() const { return compileSeconds; }
@@ -73,6 +76,10 @@ public:
   readResult(size_t index, size_t member,
              llvm::function_ref<void(llvm::ArrayRef<char>)> visit) const;
 
+  /// Whether the program sets all elements of a list that it replaces, or of
+  /// another result, to a constant.
+  bool isFill(int buffer) const { return fills.count(buffer); }
+
   /// The value of scalar result `index`.
   llvm::Expected<double> readScalar(size_t index);
 
@@ -82,6 +89,9 @@ private:
     std::optional<heddle::Memory> memory;
     std::vector<size_t> offsets;
     Contents contents;
+    /// Whether a step reads what the step before left in the list: not if that
+    /// is a constant, as of gradients after their last use.
+    bool carried = false;
   };
 
   llvm::Error compile(Progress &progress);
@@ -89,14 +99,17 @@ private:
   llvm::Error decideShapes(const heddle_reference *reference);
   llvm::Error checkShapes();
   llvm::Error checkContents();
+  llvm::Error findFills(const heddle_reference *reference);
   llvm::Error decideContents(const heddle_reference *reference);
   llvm::Error allocate(int buffer);
   llvm::Error fill(int buffer, int64_t step);
   llvm::Error setMembers(heddle_reference *reference, int buffer) const;
-  /// Whether a list has other contents in every step.
+  /// Whether a list is filled before every step: it has other contents in each,
+  /// or the step before has replaced them.
   bool isInput(int buffer) const {
-    return !plan.buffers[buffer].donated && !isGiven(buffer) &&
-           lists[buffer].contents.isRandom();
+    if (plan.buffers[buffer].donated)
+      return !lists[buffer].carried;
+    return !isGiven(buffer) && lists[buffer].contents.isRandom();
   }
   /// Whether the user's arrays have the list.
   bool isGiven(int buffer) const { return data && data->has(buffer); }
@@ -115,6 +128,7 @@ private:
   std::optional<PlanShapes> shapes;
   std::optional<heddle::Executable> executable;
   std::vector<List> lists; ///< by buffer
+  std::set<int> fills;     ///< the buffers of results that are constants
   std::map<std::string, double> scalars;
   // Declared after the memory bound to it, so that it is destroyed first.
   std::optional<heddle::Graph> graph;

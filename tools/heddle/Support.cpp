@@ -35,10 +35,7 @@ Error toError(const heddle::Status &status) {
 //===----------------------------------------------------------------------===//
 
 Expected<std::string> readProgram(StringRef word) {
-  // The library takes a word with a newline or a brace as the text of a module,
-  // but a file may have such a name.
-  bool isText = word.find_first_of("\n{") != StringRef::npos;
-  if (word != "-" && !(isText && sys::fs::exists(word)))
+  if (word != "-")
     return word.str();
   auto buffer = readInput(word, "program");
   if (!buffer)

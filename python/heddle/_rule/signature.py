@@ -11,7 +11,7 @@ import linecache
 import math
 from typing import NamedTuple, Union
 
-from .._values import short
+from .._values import plain, short
 from ..errors import BadInput
 from .nodes import Level
 from .values import is_number
@@ -51,7 +51,7 @@ class Range(NamedTuple):
     def __str__(self) -> str:
         words = {"least": "at least", "most": "at most", "above": "above", "below": "below"}
         given = zip(words.values(), self)
-        return " and ".join(f"{word} {bound:g}" for word, bound in given if bound is not None)
+        return " and ".join(f"{word} {plain(bound)}" for word, bound in given if bound is not None)
 
 
 class RangedNumber(float):
@@ -73,7 +73,7 @@ class PerTensor:
         self.initial = initial
 
     def __repr__(self) -> str:
-        return f"heddle.per_tensor({self.initial:g})"
+        return f"heddle.per_tensor({plain(self.initial)})"
 
 
 class State(NamedTuple):

@@ -9,19 +9,16 @@ from __future__ import annotations
 import numbers
 
 from .. import arrays, dtypes
-from .._values import short
-from ..errors import BadInput, Error
+from .._values import plain, short
+from ..errors import BadInput
 from ._arguments import is_word
 from ._cache import Members
-from ._libraries import Library
+from ._libraries import INTEGERS, Library, view_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
-
-_DTYPES = ("f64", "f32", "f16", "bf16")
-_INTEGERS = ("i8", "i16", "i32", "i64")
 
 
 def number(name: str, value: Any, good: Callable[[float], bool], expected: str) -> float:
@@ -40,7 +37,7 @@ def number(name: str, value: Any, good: Callable[[float], bool], expected: str) 
     if needs_gradient:
         raise BadInput(f"{name}: expected a number, found a tensor that needs a gradient: only M, a and b have one")
     if not good(converted):
-        raise BadInput(f"{name}: expected {expected}, found {converted:g}")
+        raise BadInput(f"{name}: expected {expected}, found {plain(converted)}")
     return converted
 
 
@@ -93,8 +90,6 @@ class Problems:
                 )
         dtype = views[0].dtype if views else "f64"
         for index, seen in enumerate(views):
-            if seen.dtype not in _DTYPES:
-                raise BadInput(f"{self.name_of(index)}: expected dtype {', '.join(_DTYPES)}, found {seen.dtype}")
             if seen.dtype != dtype:
                 raise BadInput(f"{self.name_of(index)}: expected dtype {dtype}, as in M[0], found {seen.dtype}")
         self.dtype = dtype
@@ -123,16 +118,13 @@ class Problems:
     def _view(self, array: Any, index: int) -> arrays.ArrayView:
         if index:
             return self.library.view(array, self.name_of(index))
-        try:
-            seen = arrays.view(array)
-        except Error as error:
-            raise type(error)(f"{self.name_of(index)}: {error}") from None
+        seen = view_of(array, self.name_of(index))
         self.library = Library(array, seen)
         return self.library.view(array, self.name_of(index)) if self.library.place.stream else seen
 
     def _of_floats(self, seen: arrays.ArrayView, index: int) -> arrays.ArrayView:
         """The costs; a float64 copy of them if they are integers."""
-        if seen.dtype not in _INTEGERS:
+        if seen.dtype not in INTEGERS:
             return seen
         self.given[index] = self.library.dense(self.library.own(self.given[index], self.name_of(index)), "f64")
         return self.library.view(self.given[index], self.name_of(index))
@@ -264,8 +256,6 @@ class Vectors:
     def _dense(library: Library, given: Any, name: str, dtype: str) -> tuple[Any, arrays.ArrayView]:
         array = library.own(given, name)
         seen = library.view(array, name)
-        if seen.dtype not in (*_DTYPES, *_INTEGERS):
-            raise BadInput(f"{name}: expected numbers, found dtype {seen.dtype}")
         if seen.dtype != dtype or not seen.is_dense:
             array = library.dense(array, dtype)
             seen = library.view(array, name)

@@ -19,6 +19,32 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+#: The element types of costs; the solve converts integers.
+FLOATS = ("f64", "f32", "f16", "bf16")
+INTEGERS = ("i8", "i16", "i32", "i64")
+
+
+def refused_dtype(argument: str, found: str) -> BadInput:
+    """The error that an argument has no numbers."""
+    return BadInput(f"{argument}: expected dtype {', '.join((*FLOATS, *INTEGERS))}, found {found}")
+
+
+def view_of(array: Any, argument: str, stream: int = 0) -> arrays.ArrayView:
+    """A view of an argument.
+
+    Raises:
+        BadInput: `array` is no array of numbers.
+    """
+    try:
+        seen = arrays.view(array, stream=stream)
+    except dtypes.UnknownDType as error:
+        raise refused_dtype(argument, error.found) from None
+    except Error as error:
+        raise type(error)(f"{argument}: {error}") from None
+    if seen.dtype not in FLOATS and seen.dtype not in INTEGERS:
+        raise refused_dtype(argument, seen.dtype)
+    return seen
+
 
 class Place(NamedTuple):
     """Where a solve runs. Two solves in one place are ordered, so they may use the same graph."""
@@ -79,10 +105,7 @@ class Library:
         Raises:
             BadInput: `array` is no array, or on another device.
         """
-        try:
-            seen = arrays.view(array, stream=self.place.stream)
-        except Error as error:
-            raise type(error)(f"{argument}: {error}") from None
+        seen = view_of(array, argument, self.place.stream)
         expected = self._device
         if seen.device.kind != expected.kind or seen.device.ordinal not in (None, expected.ordinal):
             raise BadInput(f"{argument}: expected memory of {expected}, as M has, found {seen.device}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 
+from .._values import plain
 from ..errors import BadInput, Failed
 from ._inputs import Block, PerProblem
 
@@ -359,7 +360,7 @@ def _found(problem: Problem, index: int, bit: int) -> str:
     if bit in _SIDES:
         values = weights[_SIDES[bit]]
         places = numpy.flatnonzero(~(numpy.isfinite(values) & (values >= 0)))
-        return f", found {values[places[0]]:g} at {places[0]}" if len(places) else ""
+        return f", found {plain(float(values[places[0]]))} at {places[0]}" if len(places) else ""
     return ""
 
 

@@ -184,7 +184,7 @@ TEST(InputTest, ShortensMessages) {
   expectShort(heddle_compile(name.c_str(), &cpu, &executable),
               "The standard programs are");
   expectShort(heddle_compile((name + " {}").c_str(), &cpu, &executable),
-              "expected one of the dialects");
+              "expected an operation of arith");
   expectShort(heddle_compile(("sgd:" + name + "=1").c_str(), &cpu, &executable),
               "Its options are");
   heddle_options options = {sizeof(options), name.c_str(), nullptr};
@@ -245,6 +245,17 @@ TEST(InputTest, ReadsAProgramFromAFileOfAnyName) {
   expectBadInput(heddle_explain(path.c_str(), nullptr, 1, &sm90, &text),
                  "error");
   std::filesystem::remove_all(folder);
+}
+
+TEST(InputTest, ReadsFilesWhoseNamesHaveCharactersOfPrograms) {
+  heddle_executable *executable = nullptr;
+  for (const char *name : {"no\nfile.mlir", "no{file}.mlir", "no\n{.mlirbc"})
+    expectBadInput(heddle_compile(name, &cpu, &executable),
+                   (std::string("cannot read program '") + name + "'").c_str());
+  // A comment at the end makes no text a name.
+  expectBadInput(
+      heddle_compile("func.func @f() {\n} // f.mlir", &cpu, &executable),
+      "program:1:16: error: ");
 }
 
 TEST(InputTest, RefusesAnEndlessFile) {

@@ -222,8 +222,17 @@ TEST(LibraryErrors, Contradictions) {
   EXPECT_EQ(errorOf("sgd:dampening=0.1"), "'dampening' needs 'momentum'");
 }
 
+TEST(LibraryErrors, PrintNumbersInFull) {
+  for (const char *count : {"-100", "-1000000", "-999999999999999", "-0.1",
+                            "-123456.789", "0.30000000000000004", "1e-05"})
+    EXPECT_EQ(errorOf("average:count=" + std::string(count) + "+sgd"),
+              "option 'count' of 'average' is a number of gradients: expected "
+              "1 or more, found " +
+                  std::string(count));
+}
+
 TEST(LibraryErrors, Sinkhorn) {
-  for (const char *eps : {"0", "-1"})
+  for (const char *eps : {"0", "-1", "-100", "-1234567.5"})
     EXPECT_EQ(errorOf("sinkhorn:eps=" + std::string(eps)),
               "'eps' must be positive, found " + std::string(eps));
   EXPECT_EQ(errorOf("sinkhorn:rho_a=-1"),

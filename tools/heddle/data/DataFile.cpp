@@ -15,6 +15,7 @@
 
 #include "runtime/support/Status.h"
 #include "runtime/support/Text.h"
+#include "llvm/ADT/APInt.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -116,17 +117,22 @@ static bool holds(const NpyArray &array, DType dtype) {
   return array.dtype == dtype;
 }
 
-/// Whether doubles hold the integers, as the rest of the tool needs.
-static bool fitsDoubles(const NpyArray &array) {
+/// Checks that doubles hold the integers, as the rest of the tool needs.
+Error DataFile::checkIntegers(const NpyArray &array) const {
   if (array.dtype != DType::I64)
-    return true;
+    return Error::success();
   for (size_t k = 0; k < array.elements.size(); k += 8) {
     int64_t value = 0;
     std::memcpy(&value, array.elements.data() + k, 8);
-    if (value > int64_t(1) << 53 || value < -(int64_t(1) << 53))
-      return false;
+    APInt size = APInt(64, value, /*isSigned=*/true).abs();
+    if (size.getActiveBits() > 53 + size.countr_zero())
+      return error(
+          "array '" + array.name +
+          "': expected integers that double precision can hold, found " +
+          Twine(value) +
+          (array.extents.empty() ? "" : " as element " + Twine(k / 8)));
   }
-  return true;
+  return Error::success();
 }
 
 Error DataFile::addMember(const PlanBuffer &buffer, List &list, NpyArray array,
@@ -138,9 +144,8 @@ Error DataFile::addMember(const PlanBuffer &buffer, List &list, NpyArray array,
                  (buffer.dtype == DType::BF16
                       ? ": store bf16 as float32, or as bfloat16 of ml_dtypes"
                       : ": convert it with array.astype"));
-  if (!fitsDoubles(array))
-    return error("array '" + array.name +
-                 "': expected integers between -2^53 and 2^53, found others");
+  if (Error error = checkIntegers(array))
+    return error;
   bool inOneArray = !member && buffer.rank == 0 && array.extents.size() == 1;
   if (buffer.rank == 0 && !inOneArray && !array.extents.empty())
     return error("array '" + array.name + "': expected " +
@@ -206,6 +211,8 @@ Error DataFile::add(const Plan &plan, NpyArray array) {
                  "': expected one number, shape (), "
                  "for the scalar argument, found " +
                  typeOf(array) + " of shape " + textOf(array.extents));
+  if (Error error = checkIntegers(array))
+    return error;
   double value = 0;
   loadElements(*array.dtype, array.elements.data(), 1, &value);
   if (!scalars.emplace(buffer.name, value).second)

@@ -52,6 +52,7 @@ private:
   llvm::Error add(const runtime::Plan &plan, NpyArray array);
   llvm::Error addMember(const runtime::PlanBuffer &buffer, List &list,
                         NpyArray array, std::optional<size_t> member);
+  llvm::Error checkIntegers(const NpyArray &array) const;
   llvm::Error checkMembers(const runtime::Plan &plan);
   llvm::Error error(const llvm::Twine &text) const;
 
