@@ -147,10 +147,10 @@ LogicalResult Composer::checkOwner(unsigned part, const Argument &argument) {
   StringRef owner = parts[*argument.owner].text, other = parts[part].text;
   auto error = emitError(parts[part].loc);
   if (roles[part].isUpdate)
-    return error << "expected one program that updates by '" << argument.name
+    return error << "expected one program that updates '" << argument.name
                  << "', found '" << owner << "' and '" << other
                  << "': leave one of these programs out";
-  return error << "expected '" << owner << "', which updates by '"
+  return error << "expected '" << owner << "', which updates parameters by '"
                << argument.name << "', as the last program with this list, "
                << "found '" << other << "' after it: write '" << other
                << "' before '" << owner << "'";

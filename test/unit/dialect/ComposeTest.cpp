@@ -164,17 +164,18 @@ TEST(ComposeErrors, Results) {
 /// The lists of an update are its own.
 TEST(ComposeErrors, ProgramsAfterAnUpdate) {
   EXPECT_EQ(errorOf("adamw+adamw"),
-            "expected one program that updates by 'param', found 'adamw' and "
+            "expected one program that updates 'param', found 'adamw' and "
             "'adamw': leave one of these programs out");
   EXPECT_EQ(errorOf("adamw:zero_grad=true+sgd"),
-            "expected one program that updates by 'param', found "
+            "expected one program that updates 'param', found "
             "'adamw:zero_grad=true' and 'sgd': leave one of these programs "
             "out");
   for (const char *late : {"clip_by_global_norm", "average:count=2", "unscale",
                            "check_finite", "global_norm"})
     EXPECT_EQ(errorOf((llvm::Twine("sgd+") + late).str()),
-              (llvm::Twine("expected 'sgd', which updates by 'grad', as the "
-                           "last program with this list, found '") +
+              (llvm::Twine(
+                   "expected 'sgd', which updates parameters by 'grad', as the "
+                   "last program with this list, found '") +
                late + "' after it: write '" + late + "' before 'sgd'")
                   .str());
   // Also if other programs stand between them.
