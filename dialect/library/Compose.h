@@ -43,7 +43,8 @@ struct Part {
 /// An argument with the name of a result of an earlier part takes this result.
 /// Other arguments with the same name become one argument. A result that a
 /// later part replaces is no result of the composition. Neither is one that an
-/// update takes: clipped gradients are not stored.
+/// update takes: clipped gradients are not stored. An update is a part that
+/// replaces parameters, the lists `param` or those of families, `param_bf16`.
 ///
 /// Emits an error if arguments of one name have different types or defaults, or
 /// if the order makes no sense: the lists of an update are its own, so no later
