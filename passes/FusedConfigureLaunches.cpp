@@ -71,11 +71,11 @@ static constexpr int64_t kEvictFirstPercent = 97;
 static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
                                            const SweepLayout &layout) {
   MLIRContext *context = sweep.getContext();
-  int64_t blocks = residentBlocks(sweep, layout);
-  // Loading scalars takes registers; parameters take none.
-  int64_t loading = std::max<int64_t>(1, blocks - 1);
-  auto byAddress = VariantAttr::get(context, ScalarPassing::address, loading,
-                                    /*evictFirstL2Percent=*/0);
+  int64_t blocks = residentBlocks(sweep, layout, ScalarPassing::value);
+  auto byAddress =
+      VariantAttr::get(context, ScalarPassing::address,
+                       residentBlocks(sweep, layout, ScalarPassing::address),
+                       /*evictFirstL2Percent=*/0);
   if (isa<LoopOp>(sweep->getParentOp()))
     return {byAddress};
   bool replaces =

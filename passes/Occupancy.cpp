@@ -13,6 +13,8 @@
 #include "codegen/layout/DrawnNumbers.h"
 #include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -128,6 +130,50 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
 /// is not faster.
 static constexpr int64_t kPackedBlocks = 5;
 
+/// The most words of values that are live at once in the math of precomputed
+/// scalars. Operands are live to the end, where they are stored.
+static int64_t liveWords(PrecomputeOp op) {
+  auto words = [](Value value) -> int64_t {
+    return value.getType().getIntOrFloatBitWidth() / 32;
+  };
+  Block &body = op.getBody().front();
+  llvm::DenseMap<Value, Operation *> lastUses;
+  for (Operation &each : body)
+    for (Value operand : each.getOperands())
+      lastUses[operand] = &each;
+  int64_t live = 0, most = 0;
+  for (Value argument : body.getArguments())
+    live += words(argument);
+  for (Operation &each : body.without_terminator()) {
+    if (isa<arith::ConstantOp>(each))
+      continue;
+    for (Value result : each.getResults())
+      live += words(result);
+    most = std::max(most, live);
+    for (Value operand :
+         llvm::SmallDenseSet<Value>(each.operand_begin(), each.operand_end()))
+      if (Operation *source = operand.getDefiningOp();
+          source && !isa<arith::ConstantOp>(source) &&
+          lastUses.lookup(operand) == &each)
+        live -= words(operand);
+  }
+  return most;
+}
+
+/// Registers of a thread that computes precomputed scalars. NVRTC 13 spills in
+/// the math of NAdam, RAdam and AdaBelief, of 20 and 21 words, if a thread has
+/// 48, and not in that of other optimizers and of schedules, of at most 16
+/// words, if it has 40. A kernel that spills is compiled again, for fewer
+/// blocks. With several rounds, a thread has enough.
+static int64_t precomputeRegisters(SweepOp sweep, const SweepLayout &layout) {
+  int64_t registers = 1;
+  for (auto [number, segment] : llvm::enumerate(layout.segments))
+    if (segment.tile == layout.threads * segment.vector)
+      for (auto op : sweep.getSegmentBlock(number).getOps<PrecomputeOp>())
+        registers = std::max(registers, 3 * liveWords(op) - 8);
+  return registers;
+}
+
 static int64_t streamBlocks(SweepOp sweep, const SweepLayout &layout) {
   int64_t registers = 0, most = 8;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
@@ -201,7 +247,7 @@ static int64_t rowBlocks(SweepOp sweep, const SweepLayout &layout) {
                       layout.threads, 5));
 }
 
-int64_t residentBlocks(SweepOp sweep, const SweepLayout &layout) {
+static int64_t blocksByValue(SweepOp sweep, const SweepLayout &layout) {
   if (sweep.getScheduleAttr().getKind() == ScheduleKind::stream)
     return streamBlocks(sweep, layout);
   if (layout.columns)
@@ -209,6 +255,18 @@ int64_t residentBlocks(SweepOp sweep, const SweepLayout &layout) {
   if (goesDownColumns(sweep, layout))
     return downBlocks(sweep);
   return rowBlocks(sweep, layout);
+}
+
+int64_t residentBlocks(SweepOp sweep, const SweepLayout &layout,
+                       ScalarPassing scalars) {
+  int64_t blocks = blocksByValue(sweep, layout);
+  // Loading scalars takes registers; parameters take none.
+  if (scalars == ScalarPassing::address)
+    blocks = std::max<int64_t>(1, blocks - 1);
+  if (sweep.getScheduleAttr().getKind() == ScheduleKind::stream)
+    blocks = blocksFor(precomputeRegisters(sweep, layout), layout.threads,
+                       /*most=*/blocks);
+  return blocks;
 }
 
 } // namespace heddle::fused

@@ -13,8 +13,10 @@
 namespace heddle::fused {
 
 /// The number of blocks of `sweep` that must fit on a multiprocessor so that
-/// enough loads are in flight. This number bounds the registers of a thread.
-int64_t residentBlocks(SweepOp sweep, const SweepLayout &layout);
+/// enough loads are in flight, for entries that take scalars by value or by
+/// address. This number bounds the registers of a thread.
+int64_t residentBlocks(SweepOp sweep, const SweepLayout &layout,
+                       ScalarPassing scalars);
 
 } // namespace heddle::fused
 

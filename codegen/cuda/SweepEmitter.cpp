@@ -213,18 +213,49 @@ void SegmentEmitter::declareScalarInputs(
 // Precomputed scalars
 //===----------------------------------------------------------------------===//
 
-LogicalResult SegmentEmitter::declarePrecomputed() {
-  for (Operation &op : body) {
-    auto precompute = dyn_cast<fused::PrecomputeOp>(op);
-    if (!precompute)
-      continue;
+/// Whether the math of precomputed scalars takes so many registers that a
+/// thread cannot hold its elements as well. The math of AdamW is short, that of
+/// a schedule is long.
+static bool isLong(fused::PrecomputeOp op) {
+  constexpr int mostShort = 16;
+  return llvm::count_if(op.getBody().front(), [](Operation &each) {
+           return !isa<arith::ConstantOp>(each);
+         }) > mostShort;
+}
+
+std::string SegmentEmitter::beginPrecomputed() {
+  auto all = llvm::to_vector(body.getOps<fused::PrecomputeOp>());
+  if (llvm::none_of(all, isLong))
+    return {};
+  for (fused::PrecomputeOp op : all) {
+    auto &[local, flag] = precomputed[op];
+    local = scope.fresh("precomputed");
+    flag = scope.fresh("stale");
+    os << names.scratchTypes[layout.scratchOf(op, ScratchPer::member)] << ' '
+       << local << ";\nbool " << flag << " = false;\n";
+  }
+  std::string again = scope.fresh("again");
+  os << again << ":\n";
+  return again;
+}
+
+LogicalResult SegmentEmitter::declarePrecomputed(StringRef again) {
+  for (auto precompute : body.getOps<fused::PrecomputeOp>()) {
     PrecomputedFields fields(precompute);
-    int area = layout.scratchOf(&op, ScratchPer::member);
-    std::string local = scope.fresh("precomputed"), flag = scope.fresh("stale");
+    int area = layout.scratchOf(precompute, ScratchPer::member);
+    auto [local, flag] = precomputed.lookup(precompute);
+    if (again.empty()) {
+      local = scope.fresh("precomputed");
+      flag = scope.fresh("stale");
+      os << names.scratchTypes[area] << ' ';
+    } else {
+      os << "if (!" << flag << ") {\n";
+      os.indent();
+    }
     std::string arguments;
-    os << names.scratchTypes[area] << ' ' << local << " = "
-       << names.scratch[area] << "[tile.member];\n"
-       << "const bool " << flag << " = !((" << local << ".valid != 0)";
+    os << local << " = " << names.scratch[area] << "[tile.member];\n"
+       << (again.empty() ? "const bool " : "") << flag << " = !((" << local
+       << ".valid != 0)";
     for (auto [field, input] :
          llvm::zip(fields.operands, precompute.getInputs())) {
       os << " &\n    heddle::same_bits(" << local << "." << field << ", "
@@ -232,8 +263,13 @@ LogicalResult SegmentEmitter::declarePrecomputed() {
       arguments += (arguments.empty() ? "" : ", ") + text(input);
     }
     os << ");\n"
-       << "if (" << flag << ")\n  " << local << " = " << names.precompute[area]
-       << "(" << arguments << ");\n";
+       << "if (" << flag << ")" << (again.empty() ? "" : " {") << "\n  "
+       << local << " = " << names.precompute[area] << "(" << arguments
+       << ");\n";
+    if (!again.empty()) {
+      os << "  goto " << again << "; // and load the elements again\n}\n";
+      os.unindent() << "}\n";
+    }
     for (auto [field, result] :
          llvm::zip(fields.results, precompute.getResults()))
       scope.bind(result, local + "." + field);
@@ -383,6 +419,7 @@ void SegmentEmitter::newScope() {
   accumulators.clear();
   homes.clear();
   stale.clear();
+  precomputed.clear();
 }
 
 std::string SweepNames::memberType(const SweepLayout &layout) const {

@@ -17,8 +17,10 @@
 #define HEDDLE_MOST_BLOCKS 8
 #endif
 #define HEDDLE_WANTED_BLOCKS(blocks) ((blocks) < HEDDLE_MOST_BLOCKS ? (blocks) : HEDDLE_MOST_BLOCKS)
-#define HEDDLE_BLOCKS(blocks) \
-  (HEDDLE_WANTED_BLOCKS(blocks) > HEDDLE_FEWER_BLOCKS ? HEDDLE_WANTED_BLOCKS(blocks) - HEDDLE_FEWER_BLOCKS : 1)
+// A thread has as many registers with seven blocks as with eight.
+#define HEDDLE_LESS(blocks) (HEDDLE_FEWER_BLOCKS && (blocks) == 8 ? HEDDLE_FEWER_BLOCKS + 1 : HEDDLE_FEWER_BLOCKS)
+#define HEDDLE_LEFT(blocks) ((blocks) > HEDDLE_LESS(blocks) ? (blocks) - HEDDLE_LESS(blocks) : 1)
+#define HEDDLE_BLOCKS(blocks) HEDDLE_LEFT(HEDDLE_WANTED_BLOCKS(blocks))
 
 namespace heddle {
 

@@ -34,33 +34,26 @@ struct ClipOptions : ListOptions {
   }
   std::string check() const { return {}; }
 };
-
-struct Gradients {
-  SmallVector<Value> lists;
-  SmallVector<Value> sums; // of squares, in double
-};
 } // namespace
 
-static Gradients sumSquares(ProgramBuilder &program,
-                            const std::vector<Family> &families) {
-  Gradients gradients;
-  for (const Family &family : families)
-    gradients.lists.push_back(
-        program.list("grad" + family.suffix, 1, family.storage));
-  for (auto [family, list] : llvm::zip(families, gradients.lists)) {
+/// The sums of the squares of each family, in double.
+static SmallVector<Value> sumSquares(ProgramBuilder &program,
+                                     ArrayRef<Family> families,
+                                     ArrayRef<Value> lists) {
+  SmallVector<Value> sums;
+  for (auto [family, list] : llvm::zip(families, lists)) {
     Body body(program);
     Scalar grad = body.read(list, "grad", program.f64());
     Scalar square = (grad * grad).as("square");
     body.write(square, scalarOf(program.f64()), "sum" + family.suffix);
-    gradients.sums.push_back(body.reduce(ReduceKind::add, Axis::list));
+    sums.push_back(body.reduce(ReduceKind::add, Axis::list));
   }
-  return gradients;
+  return sums;
 }
 
 /// The square root of the sum over all families, in a body of device scalars.
 static Scalar normOf(ProgramBuilder &program, Body &body,
-                     const std::vector<Family> &families,
-                     ArrayRef<Value> sums) {
+                     ArrayRef<Family> families, ArrayRef<Value> sums) {
   SmallVector<Scalar> parts;
   for (auto [family, sum] : llvm::zip(families, sums))
     parts.push_back(body.read(sum, "sum" + family.suffix, program.f64()));
@@ -73,9 +66,10 @@ static Scalar normOf(ProgramBuilder &program, Body &body,
 static void buildGlobalNorm(ProgramBuilder &program,
                             const NormOptions &options) {
   auto families = familiesOf(options, program.getBuilder().getContext());
-  Gradients gradients = sumSquares(program, families);
+  auto lists = gradients(program, families);
+  auto sums = sumSquares(program, families, lists);
   Body body(program);
-  Scalar norm = normOf(program, body, families, gradients.sums);
+  Scalar norm = normOf(program, body, families, sums);
   body.write(norm, scalarOf(program.f64()), "norm");
   program.result(body.map().front());
 }
@@ -83,11 +77,12 @@ static void buildGlobalNorm(ProgramBuilder &program,
 static void buildClipByGlobalNorm(ProgramBuilder &program,
                                   const ClipOptions &options) {
   auto families = familiesOf(options, program.getBuilder().getContext());
-  Gradients gradients = sumSquares(program, families);
+  auto lists = gradients(program, families);
+  auto sums = sumSquares(program, families, lists);
   Value maxNorm = program.scalar("max_norm", options.maxNorm);
 
   Body body(program);
-  Scalar norm = normOf(program, body, families, gradients.sums);
+  Scalar norm = normOf(program, body, families, sums);
   Scalar most = body.read(maxNorm, "max_norm", program.f64());
   Scalar padded = (norm + norm.constant(1e-6, "tiny")).as("padded");
   Scalar ratio = (most / padded).as("ratio");
@@ -96,7 +91,7 @@ static void buildClipByGlobalNorm(ProgramBuilder &program,
   body.write(clip, scalarOf(program.f64()), "clip");
   auto scalars = body.map();
 
-  for (auto [family, list] : llvm::zip(families, gradients.lists)) {
+  for (auto [family, list] : llvm::zip(families, lists)) {
     Body scale(program);
     Scalar grad = scale.read(list, "grad", family.compute);
     Scalar factor = scale.read(scalars[1], "clip", family.compute);

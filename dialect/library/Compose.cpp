@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Both bodies are cloned into one function. If a result of `left` replaces an
-// argument and a result of `right` replaces that result, the result of `right`
-// replaces the argument.
+// The bodies move into one function. If a result replaces an argument, and a
+// result of a later part replaces that result, the later one replaces the
+// argument.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,6 @@
 #include "dialect/Foreach.h"
 #include "dialect/Names.h"
 #include "dialect/library/Expression.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -41,155 +40,216 @@ StringRef resultName(func::FuncOp function, unsigned result) {
   return nameOf(returnOf(function).getOperand(result));
 }
 
+/// Whether `name` is `base`, or `base` and the suffix of a family.
+static bool isCalled(StringRef name, StringRef base) {
+  return name.consume_front(base) && (name.empty() || name.starts_with("_"));
+}
+
+/// Whether the program replaces parameters.
+static bool isUpdate(func::FuncOp function) {
+  return llvm::any_of(function.getArguments(), [&](BlockArgument argument) {
+    return isCalled(nameOf(argument), "param") &&
+           donatedTo(function, argument.getArgNumber());
+  });
+}
+
 namespace {
 /// Builds the composition.
 class Composer {
 public:
-  Composer(func::FuncOp left, func::FuncOp right, Location loc, bool isLast)
-      : left(left), right(right), loc(loc), isLast(isLast),
-        builder(loc.getContext()) {}
+  explicit Composer(MutableArrayRef<Part> parts);
 
   FailureOr<OwningOpRef<ModuleOp>> run();
 
 private:
-  /// A result of either side and the argument that it replaces.
+  struct Argument {
+    StringRef name;
+    NamedAttrList attributes;
+    /// The first part that has the argument, and the last one.
+    unsigned firstPart, lastPart;
+    /// The update that the list belongs to.
+    std::optional<unsigned> owner;
+  };
   struct Result {
     Value value;
     StringRef name;
-    std::optional<unsigned> replaced;
-    bool consumed = false;
-    bool isOfRight = false;
-    /// Whether only `right` has the argument that the result replaces.
-    bool replacesOwn = false;
+    unsigned part;
+    std::optional<unsigned> replaced; ///< an argument
+    std::optional<unsigned> takenBy;  ///< the last part that takes it
+    bool isReturned = true;
   };
 
-  unsigned addArgument(func::FuncOp from, unsigned number);
-  LogicalResult bindRight(unsigned number);
-  FailureOr<unsigned> shareArgument(unsigned shared, unsigned number);
-  void cloneBody(func::FuncOp from);
-  LogicalResult checkResults();
-  void keepForNext();
-  void keepIfSkipped();
-  Value kept(Value found, Value now, Value before);
+  /// What a part does with gradients.
+  struct Role {
+    bool isUpdate;
+    StringRef gradients;   ///< the name of a list of gradients that it has
+    bool passesOn = false; ///< whether a later part has such a list, too
+  };
+  /// An argument of a part in the composition.
+  struct Bound {
+    Value value;
+    /// The argument that it is, or that the result which it takes replaces.
+    std::optional<unsigned> argument;
+  };
 
-  func::FuncOp left, right;
-  Location loc;
-  bool isLast;
+  func::FuncOp functionOf(unsigned part) {
+    return *parts[part].module->getOps<func::FuncOp>().begin();
+  }
+  LogicalResult add(unsigned part);
+  LogicalResult checkOwner(unsigned part, const Argument &argument);
+  FailureOr<Bound> bind(unsigned part, BlockArgument argument);
+  FailureOr<Bound> takeResult(unsigned part, BlockArgument argument,
+                              Result &result);
+  FailureOr<Bound> shareArgument(unsigned part, BlockArgument argument,
+                                 Argument &shared);
+  Bound addArgument(unsigned part, BlockArgument argument);
+  LogicalResult addResult(Result result);
+  LogicalResult checkGradients();
+  Value kept(Value found, Value now, Value before);
+  void finish();
+
+  MutableArrayRef<Part> parts;
   OpBuilder builder;
+  OwningOpRef<ModuleOp> module;
   func::FuncOp function;
-  IRMapping mapping;
-  SmallVector<NamedAttrList> attributes;
+  std::vector<Argument> arguments;
+  std::vector<Result> results;
   llvm::StringMap<unsigned> argumentOfName;
-  SmallVector<Result> results; // those of left, then those of right
-  /// For each argument of right, the argument of the composition that a result
-  /// replaces if it replaces this argument of right.
-  SmallVector<std::optional<unsigned>> origins;
+  llvm::StringMap<unsigned> resultOfName; ///< the last result of each name
+  SmallVector<Role> roles;                ///< of each part
 };
 } // namespace
 
-unsigned Composer::addArgument(func::FuncOp from, unsigned number) {
-  BlockArgument argument = from.getArgument(number);
-  unsigned made = attributes.size();
-  NamedAttrList kept(from.getArgAttrDict(number));
-  kept.erase(foreach::kDonateAttr);
-  attributes.push_back(kept);
-  mapping.map(argument, function.getBody().front().addArgument(
-                            argument.getType(), argument.getLoc()));
-  argumentOfName.try_emplace(nameOf(argument), made);
-  return made;
-}
-
-FailureOr<unsigned> Composer::shareArgument(unsigned shared, unsigned number) {
-  BlockArgument ours = right.getArgument(number);
-  BlockArgument theirs = function.getBody().getArgument(shared);
-  if (theirs.getType() != ours.getType())
-    return emitError(loc) << "argument '" << nameOf(ours) << "' has type "
-                          << theirs.getType() << " in '" << left.getName()
-                          << "' and type " << ours.getType() << " in '"
-                          << right.getName() << "'";
-  for (StringRef name : {foreach::kDefaultAttr, foreach::kInitialAttr}) {
-    Attribute a = attributes[shared].get(name);
-    Attribute b = right.getArgAttr(number, name);
-    if (a != b)
-      return emitError(loc)
-             << "argument '" << nameOf(ours) << "' has the value " << a
-             << " in '" << left.getName() << "' and " << b << " in '"
-             << right.getName() << "'";
+Composer::Composer(MutableArrayRef<Part> parts)
+    : parts(parts), builder(parts.front().loc.getContext()),
+      module(ModuleOp::create(UnknownLoc::get(builder.getContext()))) {
+  std::string name;
+  for (unsigned k = 0; k < parts.size(); ++k) {
+    name += (k ? "_" : "") + functionOf(k).getName().str();
+    roles.push_back({isUpdate(functionOf(k)), {}});
   }
-  mapping.map(ours, theirs);
-  return shared;
+  builder.setInsertionPointToEnd(module->getBody());
+  function = func::FuncOp::create(builder, builder.getUnknownLoc(), name,
+                                  builder.getFunctionType({}, {}));
+  builder.setInsertionPointToEnd(function.addEntryBlock());
 }
 
-LogicalResult Composer::bindRight(unsigned number) {
-  BlockArgument argument = right.getArgument(number);
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+/// The lists of an update are its own: a program after it would change
+/// gradients too late, see gradients that it has set to zero, or update
+/// parameters twice by one gradient.
+LogicalResult Composer::checkOwner(unsigned part, const Argument &argument) {
+  if (!argument.owner)
+    return success();
+  StringRef owner = parts[*argument.owner].text, other = parts[part].text;
+  auto error = emitError(parts[part].loc);
+  if (roles[part].isUpdate)
+    return error << "expected one program that updates '" << argument.name
+                 << "', found '" << owner << "' and '" << other
+                 << "': leave one of these programs out";
+  return error << "expected '" << owner << "', which updates parameters by '"
+               << argument.name << "', as the last program with this list, "
+               << "found '" << other << "' after it: write '" << other
+               << "' before '" << owner << "'";
+}
+
+Composer::Bound Composer::addArgument(unsigned part, BlockArgument argument) {
+  auto from = functionOf(part);
+  NamedAttrList attributes(from.getArgAttrDict(argument.getArgNumber()));
+  attributes.erase(foreach::kDonateAttr);
   StringRef name = nameOf(argument);
-  auto fed = llvm::find_if(results, [&](const Result &result) {
-    return !name.empty() && result.name == name;
-  });
-  if (fed != results.end()) {
-    if (fed->value.getType() != argument.getType())
-      return emitError(loc)
-             << "result '" << name << "' of '" << left.getName()
-             << "' has type " << fed->value.getType() << " but argument '"
-             << name << "' of '" << right.getName() << "' has type "
-             << argument.getType();
-    mapping.map(argument, fed->value);
-    fed->consumed = true;
-    origins.push_back(fed->replaced);
-    return success();
-  }
-  auto shared = argumentOfName.find(name);
-  if (name.empty() || shared == argumentOfName.end()) {
-    origins.push_back(addArgument(right, number));
-    return success();
-  }
-  auto argumentShared = shareArgument(shared->second, number);
-  if (failed(argumentShared))
-    return failure();
-  origins.push_back(*argumentShared);
-  return success();
+  unsigned number = arguments.size();
+  argumentOfName.try_emplace(name, number);
+  arguments.push_back({name, attributes, part, part, {}});
+  return {function.getBody().front().addArgument(argument.getType(),
+                                                 argument.getLoc()),
+          number};
 }
 
-void Composer::cloneBody(func::FuncOp from) {
-  for (Operation &op : from.getBody().front().without_terminator())
-    builder.clone(op, mapping);
+FailureOr<Composer::Bound> Composer::shareArgument(unsigned part,
+                                                   BlockArgument argument,
+                                                   Argument &shared) {
+  unsigned number = &shared - arguments.data();
+  Value value = function.getArgument(number);
+  StringRef first = parts[shared.firstPart].text, text = parts[part].text;
+  if (value.getType() != argument.getType())
+    return emitError(parts[part].loc)
+           << "argument '" << shared.name << "' has type " << value.getType()
+           << " in '" << first << "' and type " << argument.getType() << " in '"
+           << text << "'";
+  for (StringRef name : {foreach::kDefaultAttr, foreach::kInitialAttr}) {
+    Attribute a = shared.attributes.get(name);
+    Attribute b = functionOf(part).getArgAttr(argument.getArgNumber(), name);
+    if (a != b)
+      return emitError(parts[part].loc)
+             << "argument '" << shared.name << "' has the value " << a
+             << " in '" << first << "' and " << b << " in '" << text << "'";
+  }
+  return Bound{value, number};
 }
 
-LogicalResult Composer::checkResults() {
-  llvm::StringMap<bool> seen;
-  for (const Result &result : results)
-    if (!result.consumed && !result.name.empty() &&
-        !seen.try_emplace(result.name).second)
-      return emitError(loc)
+FailureOr<Composer::Bound>
+Composer::takeResult(unsigned part, BlockArgument argument, Result &result) {
+  if (result.value.getType() != argument.getType())
+    return emitError(parts[part].loc)
+           << "result '" << result.name << "' of '" << parts[result.part].text
+           << "' has type " << result.value.getType() << " but argument '"
+           << result.name << "' of '" << parts[part].text << "' has type "
+           << argument.getType();
+  result.takenBy = part;
+  // Other programs pass on what they take: `check_finite` in
+  // `average+check_finite+sgd` hides no gradients from `sgd`.
+  result.isReturned &= !roles[part].isUpdate;
+  return Bound{result.value, result.replaced};
+}
+
+/// The value of an argument of a part in the composition.
+FailureOr<Composer::Bound> Composer::bind(unsigned part,
+                                          BlockArgument argument) {
+  StringRef name = nameOf(argument);
+  if (name.empty())
+    return addArgument(part, argument);
+  if (isCalled(name, "grad"))
+    roles[part].gradients = name;
+  auto known = argumentOfName.find(name);
+  if (known != argumentOfName.end()) {
+    Argument &shared = arguments[known->second];
+    if (failed(checkOwner(part, shared)))
+      return failure();
+    if (isCalled(name, "grad"))
+      roles[shared.lastPart].passesOn = true;
+    shared.lastPart = part;
+  }
+  auto fed = resultOfName.find(name);
+  if (fed != resultOfName.end())
+    return takeResult(part, argument, results[fed->second]);
+  if (known != argumentOfName.end())
+    return shareArgument(part, argument, arguments[known->second]);
+  return addArgument(part, argument);
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+LogicalResult Composer::addResult(Result result) {
+  auto [known, isNew] = resultOfName.try_emplace(result.name, results.size());
+  if (!isNew && !result.name.empty()) {
+    Result &before = results[known->second];
+    if (before.isReturned && before.takenBy != result.part)
+      return emitError(parts[result.part].loc)
              << "expected results with different names, found a result '"
-             << result.name << "' of '" << left.getName() << "' and one of '"
-             << right.getName() << "': leave one of these programs out";
+             << result.name << "' of '" << parts[before.part].text
+             << "' and one of '" << parts[result.part].text
+             << "': leave one of these programs out";
+    before.isReturned = false;
+    known->second = results.size();
+  }
+  results.push_back(result);
   return success();
-}
-
-/// Keeps the results that `right` reads and does not replace, for the program
-/// after it: `check_finite` in `average+check_finite+sgd` has no gradients
-/// among its results.
-void Composer::keepForNext() {
-  for (Result &read : results)
-    if (read.consumed)
-      read.consumed = llvm::any_of(results, [&](const Result &result) {
-        return result.isOfRight && result.name == read.name;
-      });
-}
-
-/// Keeps the arguments that only `right` replaces if `left` has found
-/// gradients that are not finite.
-void Composer::keepIfSkipped() {
-  auto found = llvm::find_if(results, [](const Result &result) {
-    return result.name == kFoundInf && !result.isOfRight && !result.consumed;
-  });
-  if (found == results.end())
-    return;
-  for (Result &result : results)
-    if (result.replacesOwn)
-      result.value = kept(found->value, result.value,
-                          function.getBody().getArgument(*result.replaced));
 }
 
 /// `now`, or `before` if `found` is not 0.
@@ -224,71 +284,103 @@ Value Composer::kept(Value found, Value now, Value before) {
   return map.getResult(0);
 }
 
-FailureOr<OwningOpRef<ModuleOp>> Composer::run() {
-  OwningOpRef<ModuleOp> module =
-      ModuleOp::create(UnknownLoc::get(builder.getContext()));
-  builder.setInsertionPointToEnd(module->getBody());
-  function =
-      func::FuncOp::create(builder, builder.getUnknownLoc(),
-                           (left.getName() + "_" + right.getName()).str(),
-                           builder.getFunctionType({}, {}));
-  builder.setInsertionPointToEnd(function.addEntryBlock());
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
 
-  for (unsigned k = 0; k < left.getNumArguments(); ++k)
-    addArgument(left, k);
-  cloneBody(left);
-  for (auto [k, value] : llvm::enumerate(returnOf(left).getOperands())) {
-    Result result{mapping.lookup(value), resultName(left, k), {}};
-    for (unsigned a = 0; a < left.getNumArguments(); ++a)
-      if (donatedTo(left, a) == k)
-        result.replaced = a;
-    results.push_back(result);
-  }
-
-  const unsigned shared = attributes.size();
-  for (unsigned k = 0; k < right.getNumArguments(); ++k)
-    if (failed(bindRight(k)))
+/// Moves the body of a part into the composition.
+LogicalResult Composer::add(unsigned part) {
+  func::FuncOp from = functionOf(part);
+  const unsigned shared = arguments.size();
+  SmallVector<Bound> bounds;
+  for (BlockArgument argument : from.getArguments()) {
+    auto bound = bind(part, argument);
+    if (failed(bound))
       return failure();
-  cloneBody(right);
-  for (auto [k, value] : llvm::enumerate(returnOf(right).getOperands())) {
-    Result result{mapping.lookup(value), resultName(right, k), {}};
-    result.isOfRight = true;
-    for (unsigned a = 0; a < right.getNumArguments(); ++a)
-      if (donatedTo(right, a) == k) {
-        result.replaced = origins[a];
-        result.replacesOwn = origins[a] >= shared;
-      }
-    results.push_back(result);
+    bounds.push_back(*bound);
   }
-  if (!isLast)
-    keepForNext();
-  keepIfSkipped();
-  if (failed(checkResults()))
-    return failure();
+  SmallVector<Result> made;
+  for (unsigned k = 0; k < from.getNumResults(); ++k)
+    made.push_back({{}, resultName(from, k), part, {}, {}});
+  for (auto [k, bound] : llvm::enumerate(bounds)) {
+    if (auto result = donatedTo(from, k))
+      made[*result].replaced = bound.argument;
+    if (roles[part].isUpdate && bound.argument &&
+        foreach::isList(bound.value.getType()))
+      arguments[*bound.argument].owner = part;
+  }
 
+  Block &body = from.getBody().front(), &whole = function.getBody().front();
+  for (auto [argument, bound] : llvm::zip(from.getArguments(), bounds))
+    argument.replaceAllUsesWith(bound.value);
+  for (auto [result, value] : llvm::zip(made, returnOf(from).getOperands()))
+    result.value = value;
+  body.back().erase(); // its operands move
+  whole.getOperations().splice(whole.end(), body.getOperations());
+
+  // After a check, a part keeps what no earlier part has.
+  auto found = resultOfName.find(kFoundInf);
+  bool mayBeSkipped =
+      found != resultOfName.end() && results[found->second].takenBy != part;
+  Value skips = mayBeSkipped ? results[found->second].value : Value();
+  for (Result &result : made) {
+    if (skips && result.replaced && *result.replaced >= shared)
+      result.value =
+          kept(skips, result.value, function.getArgument(*result.replaced));
+    if (failed(addResult(result)))
+      return failure();
+  }
+  return success();
+}
+
+/// The gradients of a program before an update have to reach a later program:
+/// `clip_by_value:dtype=f32/bf16+sgd:dtype=f32` clips other lists than those of
+/// the update.
+LogicalResult Composer::checkGradients() {
+  bool isBeforeUpdate = false;
+  for (auto [part, role] : llvm::reverse(llvm::zip_equal(parts, roles))) {
+    if (isBeforeUpdate && !role.isUpdate && !role.gradients.empty() &&
+        !role.passesOn)
+      return emitError(part.loc)
+             << "expected a program after '" << part.text << "' with its list '"
+             << role.gradients
+             << "', found none: give all programs the same 'dtype'";
+    isBeforeUpdate |= role.isUpdate;
+  }
+  return success();
+}
+
+/// Returns the results and sets the attributes of the arguments.
+void Composer::finish() {
   SmallVector<Value> returned;
   for (const Result &result : results) {
-    if (result.consumed)
+    if (!result.isReturned)
       continue;
     if (result.replaced)
-      attributes[*result.replaced].set(
+      arguments[*result.replaced].attributes.set(
           foreach::kDonateAttr, builder.getI64IntegerAttr(returned.size()));
     returned.push_back(result.value);
   }
   func::ReturnOp::create(builder, builder.getUnknownLoc(), returned);
   function.setType(builder.getFunctionType(
       function.getBody().getArgumentTypes(), TypeRange(ValueRange(returned))));
-  for (auto [k, attribute] : llvm::enumerate(attributes))
-    function.setArgAttrs(k, attribute.getDictionary(builder.getContext()));
-  return module;
+  for (auto [k, argument] : llvm::enumerate(arguments))
+    function.setArgAttrs(
+        k, argument.attributes.getDictionary(builder.getContext()));
 }
 
-FailureOr<OwningOpRef<ModuleOp>> compose(ModuleOp left, ModuleOp right,
-                                         Location loc, bool isLast) {
-  auto only = [](ModuleOp module) {
-    return *module.getOps<func::FuncOp>().begin();
-  };
-  return Composer(only(left), only(right), loc, isLast).run();
+FailureOr<OwningOpRef<ModuleOp>> Composer::run() {
+  for (unsigned part = 0; part < parts.size(); ++part)
+    if (failed(add(part)))
+      return failure();
+  if (failed(checkGradients()))
+    return failure();
+  finish();
+  return std::move(module);
+}
+
+FailureOr<OwningOpRef<ModuleOp>> compose(MutableArrayRef<Part> parts) {
+  return Composer(parts).run();
 }
 
 } // namespace heddle::library

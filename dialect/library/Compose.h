@@ -25,17 +25,33 @@ llvm::StringRef resultName(mlir::func::FuncOp function, unsigned result);
 /// program before them has, such as parameters, state and step counters.
 inline constexpr llvm::StringLiteral kFoundInf = "found_inf";
 
-/// The program that runs `left`, then `right`, each a module of one function.
-/// An argument of `right` with the name of a result of `left` takes this
-/// result, which is then no result of the composition. If another program
-/// follows (`isLast` is false), it is one, unless `right` replaces it: the next
-/// program takes it, too. Other arguments with the same name become one
-/// argument. The function is named after both. Emits an error at `loc` if names
-/// are equal but types or defaults differ.
-mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> compose(mlir::ModuleOp left,
-                                                           mlir::ModuleOp right,
-                                                           mlir::Location loc,
-                                                           bool isLast = true);
+/// Lists with these names, or with these names and the suffix of a family. A
+/// program that replaces parameters is an update.
+inline constexpr llvm::StringLiteral kParam = "param", kGrad = "grad";
+
+/// A part of a composition: a module of one function. Errors, at `loc`, call it
+/// `text`.
+struct Part {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  llvm::StringRef text;
+  mlir::Location loc;
+};
+
+/// The program that runs the parts, one after another, in work that is linear
+/// in their operations. The function is named after all of them.
+///
+/// An argument with the name of a result of an earlier part takes this result.
+/// Other arguments with the same name become one argument. A result that a
+/// later part replaces is no result of the composition. Neither is one that an
+/// update takes: clipped gradients are not stored. An update is a part that
+/// replaces parameters, the lists `param` or those of families, `param_bf16`.
+///
+/// Emits an error if arguments of one name have different types or defaults, or
+/// if the order makes no sense: the lists of an update are its own, so no later
+/// part can take them, and gradients before an update have to reach a later
+/// part.
+mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
+compose(llvm::MutableArrayRef<Part> parts);
 
 } // namespace heddle::library
 

@@ -56,13 +56,14 @@ namespace {
 /// Parses the text of a program; a diagnostic points at a column of the text.
 class Reader {
 public:
-  Reader(StringRef text, MLIRContext *context) : text(text), context(context) {}
+  Reader(StringRef text, MLIRContext *context)
+      : text(text), context(context), file(StringAttr::get(context, text)) {}
 
   FailureOr<OwningOpRef<ModuleOp>> read(StringRef dtype);
 
 private:
   Location at(StringRef part) {
-    return FileLineColLoc::get(context, text, 1, part.data() - text.data() + 1);
+    return FileLineColLoc::get(file, 1, part.data() - text.data() + 1);
   }
   FailureOr<const Entry *> findProgram(StringRef name);
   LogicalResult readOption(StringRef setting, StringRef program,
@@ -73,6 +74,7 @@ private:
 
   StringRef text;
   MLIRContext *context;
+  StringAttr file; // the text, as the name of a file
 };
 } // namespace
 
@@ -183,8 +185,8 @@ FailureOr<OwningOpRef<ModuleOp>> Reader::read(StringRef dtype) {
   for (Request &request : requests)
     if (Option *option = request.options.find("dtype"); option && option->given)
       shared = option->getValue();
-  OwningOpRef<ModuleOp> whole;
-  for (auto [number, part, request] : llvm::enumerate(parts, requests)) {
+  std::vector<Part> built;
+  for (auto [part, request] : llvm::zip_equal(parts, requests)) {
     Option *option = request.options.find("dtype");
     if (option && !option->given && !shared.empty() && !option->parse(shared))
       return emitError(at(part))
@@ -195,15 +197,13 @@ FailureOr<OwningOpRef<ModuleOp>> Reader::read(StringRef dtype) {
     auto module = build(request, part);
     if (failed(module))
       return failure();
-    if (!whole) {
-      whole = std::move(*module);
-      continue;
-    }
-    module = compose(*whole, **module, at(part), number + 1 == parts.size());
-    if (failed(module) || failed(verify(**module)))
-      return failure();
-    whole = std::move(*module);
+    built.push_back({std::move(*module), part, at(part)});
   }
+  if (built.size() == 1)
+    return std::move(built.front().module);
+  auto whole = compose(built);
+  if (failed(whole) || failed(verify(**whole)))
+    return failure();
   return whole;
 }
 

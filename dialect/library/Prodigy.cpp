@@ -45,6 +45,17 @@ struct ProdigyOptions : MomentumOptions {
 };
 } // namespace
 
+/// The estimate of a step: the highest one so far. With a growth rate, it is at
+/// most the product of the rate and the estimate before it.
+static Term limited(Rule &rule, const ProdigyOptions &o, const Term &d,
+                    const Term &d0, const Term &hat, const Term &highest) {
+  if (o.growth == 0)
+    return highest;
+  Term first = where((d == single(d0)) & (hat > d), hat, d) *
+               rule.hyper("growth_rate", o.growth);
+  return where(first < highest, first, highest);
+}
+
 static void prodigy(Rule &rule, const ProdigyOptions &o) {
   auto p = rule.param(), g = rule.grad(), s = rule.state("s");
   auto p0 = rule.state("p0"), m = rule.state("exp_avg");
@@ -52,44 +63,37 @@ static void prodigy(Rule &rule, const ProdigyOptions &o) {
   auto d = rule.tensorState("d", o.d0), most = rule.tensorState("d_max", o.d0);
   auto numerator = rule.tensorState("d_numerator");
   Term lr = rule.hyper("lr", o.lr), b1 = rule.hyper("beta1", o.beta1);
-  Term b2 = rule.hyper("beta2", o.beta2), b3 = rule.hyper("beta3", o.beta3);
+  Term b2 = rule.hyper("beta2", o.beta2);
+  Term b3 = o.beta3 != 0 ? rule.hyper("beta3", o.beta3) : sqrt(b2);
   Term eps = rule.hyper("eps", o.eps);
   Term decay = rule.hyper("weight_decay", o.weightDecay);
   Term d0 = rule.hyper("d0", o.d0), scale = rule.hyper("d_coef", o.coefficient);
-  Term growth = rule.hyper("growth_rate", o.growth);
 
   if (o.weightDecay != 0 && !o.decoupled)
     g += decay * p;
-  if (o.beta3 == 0)
-    b3 = sqrt(b2);
   Term rate = (d * lr).as("rate");
   if (o.corrects)
     rate = rate * sqrt(1 - pow(b2, t + 1)) / (1 - pow(b1, t + 1));
   Term weight = (d / d0 * (o.safeguards ? d : rate)).as("weight");
-  Term learns = lr > 0, start = where(t == 0, p, p0).as("start");
-  p0 = start;
+  Term learns = lr > 0;
+  p0 = where(t == 0, p, p0);
   m = where(learns, m * b1 + d * (1 - b1) * g, m);
   v = where(learns, v * b2 + d * d * (1 - b2) * g * g, v);
   s = where(learns, s * b3 + weight * g, s);
-  Term nearer = (d / d0 * rate).as("nearer") * (g * (start - p));
+  Term nearer = (d / d0 * rate).as("nearer") * (g * (p0 - p));
   Term change = sum(where(learns, nearer, 0), Over::list).as("change");
   Term length = sum(where(learns, abs(s), 0), Over::list).as("length");
 
   Term moves = length != 0, total = numerator * b3 + change;
   Term hat = (scale * total / length).as("d_hat");
-  Term highest = where(hat > most, hat, most).as("highest"), next = highest;
-  if (o.growth != 0) {
-    Term first = where((d == single(d0)) & (hat > d), hat, d) * growth;
-    next = where(first < highest, first, highest);
-  }
-  next = where(moves, next, d).as("next");
+  Term highest = where(hat > most, hat, most).as("highest");
+  Term next = where(moves, limited(rule, o, d, d0, hat, highest), d).as("next");
   // Without momentum, the gradient has the new estimate as its factor.
   Term update = where(b1 != 0, m, next * g).as("direction");
-  if (o.cautious)
-    update = cautious(update, g);
-  Term kept =
-      o.weightDecay != 0 && o.decoupled ? p - decay * rate * p : Term(p);
-  p = where(moves, kept - rate * (update / (sqrt(v) + next * eps)), p);
+  Term step = rate * ((o.cautious ? cautious(update, g) : update) /
+                      (sqrt(v) + next * eps));
+  bool decays = o.weightDecay != 0 && o.decoupled;
+  p = where(moves, (decays ? p - decay * rate * p : p) - step, p);
   numerator = where(moves, total, numerator);
   most = where(moves, highest, most);
   t = where(moves, t + 1, t);

@@ -74,6 +74,10 @@ Entry optimizer(llvm::StringRef name, llvm::StringRef summary,
   return entryOf(name, summary, defaults, build);
 }
 
+/// Declares the gradients of every family, in their order.
+llvm::SmallVector<mlir::Value> gradients(ProgramBuilder &program,
+                                         llvm::ArrayRef<Family> families);
+
 #define HEDDLE_PROGRAMS(FILE) std::vector<Entry> FILE##Programs();
 #include "dialect/library/Programs.def"
 

@@ -116,9 +116,8 @@ static std::vector<Family> familiesOf(ProgramBuilder &program,
   return familiesOf(options, program.getBuilder().getContext());
 }
 
-/// Declares the gradients of every family.
-static SmallVector<Value> gradients(ProgramBuilder &program,
-                                    ArrayRef<Family> families) {
+SmallVector<Value> gradients(ProgramBuilder &program,
+                             ArrayRef<Family> families) {
   SmallVector<Value> lists;
   for (const Family &family : families)
     lists.push_back(program.list("grad" + family.suffix, 1, family.storage));

@@ -273,6 +273,13 @@ int main(void) {
   heddle_executable *none = NULL;
   expect_mistake(heddle_compile("sgd:speed=2", &options, &none), "speed",
                  "an option that does not exist");
+  expect_mistake(heddle_compile("adamw:zero_grad=true+sgd", &options, &none),
+                 "found 'adamw:zero_grad=true' and 'sgd': leave one of these "
+                 "programs out",
+                 "two updates");
+  expect_mistake(heddle_compile("sgd+clip_by_global_norm", &options, &none),
+                 "write 'clip_by_global_norm' before 'sgd'",
+                 "a program after the update");
   void *pointers[MEMBERS] = {param[0], param[1], param[2]};
   expect_mistake(heddle_bind_list(graph, "param", HEDDLE_F64, MEMBERS, pointers,
                                   ranks, extents),
@@ -304,6 +311,6 @@ int main(void) {
   read_strided_result(&options);
   bind_wrong_weights(&options);
   printf("heddle %s from C: %s\n", heddle_version(),
-         failures ? "failed" : "two steps and eleven mistakes as expected");
+         failures ? "failed" : "two steps and thirteen mistakes as expected");
   return failures != 0;
 }

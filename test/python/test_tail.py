@@ -225,6 +225,29 @@ def test_programs_that_only_read_gradients_do_not_hide_those_before_them(text, t
         assert "grad" not in step
 
 
+@pytest.mark.parametrize("text", ["average:count=4+check_finite", "average:count=4+global_norm+check_finite"])
+def test_gradients_that_no_program_updates_by_are_results(text, tmp_path):
+    grad = np.float64([8, np.inf, 8, -8])
+    for executor, (step,) in run(tmp_path, program(text, "f64"), [], [[grad]]).items():
+        np.testing.assert_array_equal(np.float64(step["grad"][0]), grad / 4, err_msg=executor)
+        assert step["found_inf"] == [[1.0]], executor
+
+
+def test_two_optimizers_of_different_lists_are_one_launch():
+    text = "sgd:lr=0.5,dtype=f64/f32+adamw:lr=0.5,dtype=f16"
+    assert "1 sweep, 1 launch per step" in heddle.explain(text, arch="sm_90")
+    graph = heddle.compile(text, target="cpu").graph()
+    lists = {f"{name}_{kind}": np.ones(3, kind) for name in ("param", "grad") for kind in ("f8", "f4")}
+    lists = {name.replace("f8", "f64").replace("f4", "f32"): array for name, array in lists.items()}
+    lists.update({name: np.full(3, name in ("param", "grad"), "f2") for name in ("param", "grad", "exp_avg", "exp_avg_sq")})
+    lists["step"] = np.zeros((), "f4")
+    for name, array in lists.items():
+        graph.bind_list(name, [array])
+    graph.replay()
+    assert (lists["param_f64"] == 0.5).all() and (lists["param_f32"] == 0.5).all()
+    np.testing.assert_allclose(lists["param"], 1 * (1 - 0.5 * 0.01) - 0.5, rtol=2e-3)
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_single_precision(rule, tmp_path):
     check(Tail(rule, **FULL), "f32", tmp_path)
@@ -394,6 +417,11 @@ def test_full_tail_is_two_sweeps():
     ("unscale:growth_interval=0", "option 'growth_interval' of 'unscale'"),
     ("unscale:dtype=f16+adamw", "option 'dtype' of 'unscale'"),
     ("unscale+check_finite+adamw", "leave one of these programs out"),
+    ("adamw+adamw", "found 'adamw' and 'adamw': leave one of these programs out"),
+    ("adamw:zero_grad=true+sgd", "found 'adamw:zero_grad=true' and 'sgd': leave one of these programs out"),
+    ("sgd+clip_by_global_norm", "write 'clip_by_global_norm' before 'sgd'"),
+    ("sgd+check_finite", "write 'check_finite' before 'sgd'"),
+    ("clip_by_value:dtype=f32/bf16+sgd:dtype=f32", "give all programs the same 'dtype'"),
     ("average:count=0", "option 'count' of 'average'"),
     ("clip_by_value:max_value=-1", "option 'max_value' of 'clip_by_value'"),
     ("adamw:ema=1", "option 'ema' is the decay"),

@@ -326,6 +326,51 @@ TEST_P(CudaNvrtc, CompilesWellAndSoon) {
   }
 }
 
+/// The most bytes that a kernel of the plan spills, or -1.
+int64_t spillsOf(const Nvrtc &nvrtc, const Plan &plan, int fewerBlocks) {
+  KernelSource source = sourceOf(plan);
+  source.options.push_back(kReportOption.str());
+  source.options.push_back("-DHEDDLE_FEWER_BLOCKS=" +
+                           std::to_string(fewerBlocks));
+  auto compiled = nvrtc.compile(source, kMain, ImageKind::Cubin);
+  if (compiled)
+    return spilledBytes(compiled->log);
+  ADD_FAILURE() << takeError(compiled.takeError()).second;
+  return -1;
+}
+
+/// A kernel that spills is compiled again, which takes as long as the first
+/// time. The math of precomputed scalars, which few steps need, is no reason.
+TEST(CudaNvrtcOnce, LongMathOfPrecomputedScalars) {
+  auto found = Nvrtc::get();
+  if (!found)
+    GTEST_SKIP() << takeError(found.takeError()).second;
+  for (const char *text :
+       {"average:count=4+unscale+clip_by_global_norm+adamw:ema=0.999,"
+        "zero_grad=true,schedule=cosine,schedule_steps=1000,groups=true",
+        "unscale+clip_by_global_norm+adamw:ema=0.999,zero_grad=true,"
+        "schedule=cosine,schedule_steps=1000",
+        "nadam", "radam", "adabelief"}) {
+    Program &program = sharedProgram(text);
+    ASSERT_TRUE(program.isGood()) << text;
+    EXPECT_EQ(spillsOf(**found, program.plan(), /*fewerBlocks=*/0), 0) << text;
+  }
+}
+
+/// AdaGrad asks for eight blocks, and spills. Seven have no more registers, so
+/// the second try is for six.
+TEST(CudaNvrtcOnce, SecondTryHasMoreRegisters) {
+  auto found = Nvrtc::get();
+  if (!found)
+    GTEST_SKIP() << takeError(found.takeError()).second;
+  Program &program = sharedProgram("adagrad");
+  ASSERT_TRUE(program.isGood());
+  ASSERT_TRUE(llvm::StringRef(program.plan().source.text())
+                  .contains("HEDDLE_BLOCKS(8)"));
+  EXPECT_GT(spillsOf(**found, program.plan(), /*fewerBlocks=*/0), 0);
+  EXPECT_EQ(spillsOf(**found, program.plan(), /*fewerBlocks=*/1), 0);
+}
+
 //===----------------------------------------------------------------------===//
 // Panel loops
 //===----------------------------------------------------------------------===//

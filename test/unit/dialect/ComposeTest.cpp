@@ -72,10 +72,25 @@ TEST(Compose, ReadersPassGradientsOn) {
     EXPECT_FALSE(runner.function.getArgAttr(0, foreach::kDonateAttr)) << reader;
     EXPECT_EQ(resultsOf(runner.function).back(), "param") << reader;
   }
-  // The last program reads them, too, and they are no result.
+}
+
+/// Gradients that no update takes are results, also if a later program reads
+/// them.
+TEST(Compose, GradientsWithoutAnUpdateAreResults) {
+  for (const char *readers : {"check_finite", "global_norm+check_finite",
+                              "check_finite+global_norm"}) {
+    Context context;
+    Runner runner = Runner::library(
+        context, (llvm::Twine("clip_by_value+") + readers).str());
+    EXPECT_EQ(resultsOf(runner.function).front(), "grad") << readers;
+    EXPECT_TRUE(runner.function.getArgAttr(0, foreach::kDonateAttr)) << readers;
+  }
   Context context;
-  Runner runner = Runner::library(context, "clip_by_value+check_finite");
-  EXPECT_EQ(resultsOf(runner.function), (Names{"found_inf"}));
+  Runner runner = Runner::library(context, "average:count=4+check_finite");
+  EXPECT_EQ(resultsOf(runner.function), (Names{"grad", "found_inf"}));
+  runner.set("grad", {{8}});
+  ASSERT_TRUE(succeeded(runner.step())) << context.message;
+  EXPECT_EQ(runner.number("grad"), 2);
 }
 
 TEST(Compose, Families) {
@@ -92,14 +107,27 @@ TEST(Compose, Families) {
 /// An argument that several programs replace is donated to the last result.
 TEST(Compose, ChainsOfDonation) {
   Context context;
-  Runner runner = Runner::library(context, "sgd:lr=1+sgd:lr=1+sgd:lr=1");
-  EXPECT_EQ(runner.function.getName(), "sgd_sgd_sgd");
-  EXPECT_EQ(argumentsOf(runner.function), (Names{"param", "grad", "lr"}));
-  EXPECT_EQ(resultsOf(runner.function), (Names{"param"}));
-  runner.set("param", {{10}});
-  runner.set("grad", {{2}});
+  Runner runner = Runner::library(
+      context, "average:count=2+average:count=2+clip_by_value:max_value=3");
+  EXPECT_EQ(runner.function.getName(), "average_average_clip_by_value");
+  EXPECT_EQ(argumentsOf(runner.function),
+            (Names{"grad", "count", "max_value"}));
+  EXPECT_EQ(resultsOf(runner.function), (Names{"grad"}));
+  runner.set("grad", {{8, -16}});
   ASSERT_TRUE(succeeded(runner.step())) << context.message;
-  EXPECT_EQ(runner.number("param"), 4);
+  EXPECT_EQ(runner.member("grad"), (Vector{2, -3}));
+}
+
+/// Each of two updates has its own families, and one clip has all of them.
+TEST(Compose, UpdatesOfDifferentLists) {
+  Context context;
+  Runner runner = Runner::library(
+      context, "clip_by_value:dtype=f64/f32/bf16/f16+sgd:lr=0.5,dtype=f64/f32+"
+               "adamw:lr=0.5,dtype=bf16/f16");
+  EXPECT_EQ(resultsOf(runner.function),
+            (Names{"param_f64", "param_f32", "param_bf16", "exp_avg_bf16",
+                   "exp_avg_sq_bf16", "step_bf16", "param_f16", "exp_avg_f16",
+                   "exp_avg_sq_f16", "step_f16"}));
 }
 
 std::string errorOf(llvm::StringRef text) {
@@ -111,18 +139,19 @@ std::string errorOf(llvm::StringRef text) {
 TEST(ComposeErrors, Types) {
   EXPECT_EQ(
       errorOf("clip_by_global_norm:dtype=f64+sgd:dtype=f32"),
-      "result 'grad' of 'clip_by_global_norm' has type "
-      "'!foreach.list<tensor<?xf64>>' but argument 'grad' of 'sgd' has type "
-      "'!foreach.list<tensor<?xf32>>'");
+      "result 'grad' of 'clip_by_global_norm:dtype=f64' has type "
+      "'!foreach.list<tensor<?xf64>>' but argument 'grad' of 'sgd:dtype=f32' "
+      "has type '!foreach.list<tensor<?xf32>>'");
   EXPECT_EQ(errorOf("global_norm:dtype=f64+sgd:dtype=f32"),
             "argument 'grad' has type '!foreach.list<tensor<?xf64>>' in "
-            "'global_norm' and type '!foreach.list<tensor<?xf32>>' in 'sgd'");
+            "'global_norm:dtype=f64' and type '!foreach.list<tensor<?xf32>>' "
+            "in 'sgd:dtype=f32'");
 }
 
 TEST(ComposeErrors, Defaults) {
-  EXPECT_EQ(errorOf("sgd:lr=0.5+sgd:lr=0.25"),
-            "argument 'lr' has the value 5.000000e-01 : f64 in 'sgd' and "
-            "2.500000e-01 : f64 in 'sgd'");
+  EXPECT_EQ(errorOf("average:count=2+average:count=4"),
+            "argument 'count' has the value 2.000000e+00 : f64 in "
+            "'average:count=2' and 4.000000e+00 : f64 in 'average:count=4'");
 }
 
 TEST(ComposeErrors, Results) {
@@ -130,6 +159,41 @@ TEST(ComposeErrors, Results) {
             "expected results with different names, found a result 'norm' of "
             "'global_norm' and one of 'clip_by_global_norm': leave one of "
             "these programs out");
+}
+
+/// The lists of an update are its own.
+TEST(ComposeErrors, ProgramsAfterAnUpdate) {
+  EXPECT_EQ(errorOf("adamw+adamw"),
+            "expected one program that updates 'param', found 'adamw' and "
+            "'adamw': leave one of these programs out");
+  EXPECT_EQ(errorOf("adamw:zero_grad=true+sgd"),
+            "expected one program that updates 'param', found "
+            "'adamw:zero_grad=true' and 'sgd': leave one of these programs "
+            "out");
+  for (const char *late : {"clip_by_global_norm", "average:count=2", "unscale",
+                           "check_finite", "global_norm"})
+    EXPECT_EQ(errorOf((llvm::Twine("sgd+") + late).str()),
+              (llvm::Twine(
+                   "expected 'sgd', which updates parameters by 'grad', as the "
+                   "last program with this list, found '") +
+               late + "' after it: write '" + late + "' before 'sgd'")
+                  .str());
+  // Also if other programs stand between them.
+  EXPECT_NE(errorOf("average+sgd+global_norm:dtype=f32+clip_by_value")
+                .find("'global_norm:dtype=f32' before 'sgd'"),
+            std::string::npos);
+}
+
+/// Gradients before an update have to reach it.
+TEST(ComposeErrors, GradientsThatNoUpdateTakes) {
+  EXPECT_EQ(errorOf("clip_by_value:dtype=f32/bf16+sgd:dtype=f32"),
+            "expected a program after 'clip_by_value:dtype=f32/bf16' with its "
+            "list 'grad_bf16', found none: give all programs the same "
+            "'dtype'");
+  EXPECT_NE(errorOf("average:dtype=f32/bf16+check_finite:dtype=f32/bf16+sgd:"
+                    "dtype=f32")
+                .find("after 'check_finite:dtype=f32/bf16'"),
+            std::string::npos);
 }
 
 } // namespace

@@ -28,7 +28,7 @@ const char *const kPrograms[] = {"adam:amsgrad=true,weight_decay=0.1",
                                  "sgd:momentum=0.9,dampening=0.1",
                                  "global_norm:dtype=f16/f64",
                                  "clip_by_global_norm+adamw",
-                                 "sgd:lr=1+sgd:lr=1"};
+                                 "average+average+clip_by_value"};
 
 TEST(Text, PrintingIsStable) {
   for (const char *program : kPrograms) {

@@ -12,9 +12,19 @@
 namespace heddle::test {
 
 std::string ScaledProgram::text(int n) const {
+  if (compose)
+    return compose(n);
   FunctionText function;
   write(function, n);
   return function.str();
+}
+
+/// Standard programs, one after another.
+static std::string parts(int n) {
+  std::string text;
+  for (int k = 1; k < n; ++k)
+    text += k % 2 ? "clip_by_value+" : "average+";
+  return text + "sgd";
 }
 
 llvm::ArrayRef<ScaledProgram> scaledPrograms() {
@@ -23,6 +33,8 @@ llvm::ArrayRef<ScaledProgram> scaledPrograms() {
     for (auto part : {scaledMaps, scaledScalars, scaledReductions, scaledLoops,
                       scaledPanels})
       llvm::append_range(all, part());
+    all.push_back(
+        {"parts", "programs of a composition", 512, nullptr, 2.4, parts});
     return all;
   }();
   return programs;

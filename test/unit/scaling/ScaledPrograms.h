@@ -3,8 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Programs in which one construct occurs n times. A user can write each of
-// them, so the work of the compiler must not grow faster than n log n.
+// Programs in which one construct occurs n times, and compositions of n
+// standard programs. A user can write each of them, so the work of the compiler
+// must not grow faster than n log n.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +31,8 @@ struct ScaledProgram {
   /// The most by which work may grow if n is doubled. n log n from 64 to 128
   /// grows by 2.33, quadratic work by 4.
   double mostGrowth = 2.4;
+  /// In place of `write`, if it is null.
+  std::string (*compose)(int n) = nullptr;
 
   /// The program of size n.
   std::string text(int n) const;
