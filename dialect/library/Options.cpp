@@ -100,6 +100,10 @@ static bool parseInto(double *target, StringRef text) {
   if (text.empty() || !(llvm::isDigit(text.back()) || text.back() == '.') ||
       text.getAsDouble(number) || !std::isfinite(number))
     return false;
+  // A number below the smallest double must not become 0.
+  StringRef digits = text.take_front(text.find_first_of("eE"));
+  if (number == 0 && digits.find_first_of("123456789") != StringRef::npos)
+    return false;
   *target = number;
   return true;
 }

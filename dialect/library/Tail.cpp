@@ -14,6 +14,7 @@
 #include "dialect/library/Compose.h"
 #include "dialect/library/Programs.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -32,9 +33,9 @@ struct AverageOptions : ListOptions {
     ListOptions::describe(list);
   }
   std::string check() const {
-    if (count < 1)
-      return "option 'count' of 'average' is a number of gradients: expected 1 "
-             "or more, found " +
+    if (count < 1 || count != std::floor(count))
+      return "option 'count' of 'average' is a number of gradients: expected a "
+             "whole number from 1, found " +
              numberText(count);
     return {};
   }

@@ -214,6 +214,18 @@ TEST(LibraryErrors, Values) {
                   std::string(value) + "'");
 }
 
+// A number that is too small for double precision is not 0, which would drop
+// what the option asks for.
+TEST(LibraryErrors, NumbersThatUnderflow) {
+  EXPECT_NE(errorOf("sgd:weight_decay=1e-400").find("found '1e-400'"),
+            std::string::npos);
+  Context context;
+  for (const char *value : {"0e-400", "0", "4.9e-324"})
+    EXPECT_TRUE(succeeded(library::buildProgram(
+        "sgd:weight_decay=" + std::string(value), context.get(), "")))
+        << value;
+}
+
 TEST(LibraryErrors, Contradictions) {
   const std::string nesterov =
       "'nesterov=true' needs 'momentum' and no 'dampening'";
@@ -227,8 +239,11 @@ TEST(LibraryErrors, PrintNumbersInFull) {
                             "-123456.789", "0.30000000000000004", "1e-05"})
     EXPECT_EQ(errorOf("average:count=" + std::string(count) + "+sgd"),
               "option 'count' of 'average' is a number of gradients: expected "
-              "1 or more, found " +
+              "a whole number from 1, found " +
                   std::string(count));
+  EXPECT_EQ(errorOf("average:count=1.5+sgd"),
+            "option 'count' of 'average' is a number of gradients: expected a "
+            "whole number from 1, found 1.5");
 }
 
 TEST(LibraryErrors, Sinkhorn) {
