@@ -208,7 +208,9 @@ def _read(array: Any, stream: int) -> ArrayView:
             ) from None
     import numpy
 
-    return _read_numpy(numpy.asarray(array), array)
+    view = numpy.asarray(array)
+    # A view of a buffer keeps the buffer exported, so that its owner can neither free nor move the memory.
+    return _read_numpy(view, array if isinstance(array, numpy.ndarray) else view)
 
 
 def _read_torch(torch: Any, array: Any) -> ArrayView:

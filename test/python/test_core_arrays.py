@@ -67,7 +67,13 @@ def test_read_only_arrays():
 def test_buffers():
     values = array.array("d", [1, 2, 3])
     seen = arrays.view(values, writable=True)
-    assert (seen.address, seen.dtype, seen.shape) == (values.buffer_info()[0], "f64", (3,)) and seen.owner is values
+    assert (seen.address, seen.dtype, seen.shape) == (values.buffer_info()[0], "f64", (3,))
+    # The view keeps the buffer exported: its memory can neither move nor go.
+    with pytest.raises(BufferError):
+        values.extend([4] * 1000)
+    del seen
+    gc.collect()
+    values.extend([4])
     raw = (ctypes.c_float * 4)()
     assert arrays.view(raw).address == ctypes.addressof(raw) and arrays.view(raw).dtype == "f32"
 

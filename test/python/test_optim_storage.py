@@ -308,3 +308,12 @@ def test_state_of_torch_without_step_counter():
     theirs.step()
     ours.step()
     assert torch.equal(param, other)
+
+
+def test_masters_of_complex_parameters():
+    param = torch.nn.Parameter(torch.tensor([1 + 2j]))
+    optimizer = heddle.optim.AdamW([param])
+    for call in (heddle.optim.masters, lambda optimizer: heddle.optim.load_masters(optimizer, [torch.zeros(1)])):
+        with pytest.raises(BadInput, match="optimizer: expected real parameters, found torch.complex64 in group 0"):
+            call(optimizer)
+    assert param.item() == 1 + 2j

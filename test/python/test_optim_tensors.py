@@ -260,6 +260,29 @@ def test_complex(name, dtype, device):
     support.assert_same_state(ours, theirs, **tolerance)
 
 
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128], ids=["c64", "c128"])
+@pytest.mark.parametrize("options", [{"state_dtype": torch.bfloat16}, {"state_dtype": torch.float16}], ids=str)
+def test_complex_parameters_with_state_of_another_width(dtype, options):
+    """Such state would have half the elements that a step writes."""
+    param = torch.nn.Parameter(torch.ones(100, dtype=dtype))
+    param.grad = torch.ones_like(param)
+    optimizer = heddle.optim.AdamW([param], **options)
+    with pytest.raises(heddle.BadInput, match="parameter 0 of group 0: expected state of the type of its parts"):
+        optimizer.step()
+    assert torch.equal(param.detach(), torch.ones(100, dtype=dtype))
+
+
+def test_real_state_of_16_bits_beside_complex_parameters():
+    """The state of a real parameter decides the type of its family, which a complex parameter may share."""
+    real, other = torch.nn.Parameter(torch.ones(4)), torch.nn.Parameter(torch.ones(100, dtype=torch.complex64))
+    optimizer = heddle.optim.AdamW([real, other])
+    optimizer.state[real] = {"step": torch.tensor(1.0), "exp_avg": torch.zeros(4, dtype=torch.bfloat16),
+                             "exp_avg_sq": torch.zeros(4, dtype=torch.bfloat16)}
+    real.grad, other.grad = torch.ones(4), torch.ones(100, dtype=torch.complex64)
+    with pytest.raises(heddle.BadInput, match="parameter 1 of group 0: expected state of the type of its parts"):
+        optimizer.step()
+
+
 @DEVICES
 def test_initial_state_of_complex_parameters(device):
     """Both parts of a complex number have the initial value of the state, as in PyTorch."""

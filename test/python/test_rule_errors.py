@@ -333,6 +333,13 @@ SIGNATURES = {
     "p, g, *, lr=float('inf')": "finite number",
     "p, g, *, betas=(0.9, None)": "tuple of numbers",
     "p, g, b_0, *, b=(0.9, 0.99)": "two arguments of the program have the name 'b_0'",
+    "p, g, *, b=(0.9, 0.99), b_0=1.0": "two arguments of the program have the name 'b_0'",
+    "p, g, *, b_1=1.0, b=(0.9, 0.99)": "two arguments of the program have the name 'b_1'",
+    **{
+        f"p, g, *, {name}=1.0": f"the name '{name}' has a meaning"
+        for name in ("seed", "name", "param_names", "foreach", "fused", "capturable", "differentiable")
+    },
+    **{f"p, g, {name}": f"'{name}' is the name of another list" for name in ("seed", "master_param", "ema", "norm")},
     "p, g, *, größe=1.0": "ASCII",
 }
 

@@ -506,3 +506,11 @@ def test_calls_with_wrong_arguments():
     for call in (lambda: ranged(), lambda: ranged([param], 1), lambda: ranged([param], speed=2)):
         with pytest.raises(TypeError, match=r"^ranged\(\) .*; its arguments are params, lr, betas$"):
             call()
+
+
+@pytest.mark.parametrize("name", ["max_norm", "norm", "grad_scale", "found_inf"])
+def test_names_that_optimizers_set(name):
+    """The value of such a hyperparameter would be that of the optimizer."""
+    rule = heddle.rule(eval(f"lambda p, g, *, {name}=1.0: p - {name} * g"))
+    with pytest.raises(heddle.BadInput, match=f"the name '{name}' has a meaning for every optimizer: use another"):
+        rule([torch.nn.Parameter(torch.ones(2))])

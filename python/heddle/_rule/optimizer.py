@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 
 from .. import inspection
+from ..errors import BadInput
 from .._values import number, real, short
 from .program import Family
 from .signature import scalars_of
@@ -26,9 +27,20 @@ def _optim() -> Any:
     return importlib.import_module("heddle.optim")
 
 
+#: Arguments that an optimizer sets itself: those of clipping and of GradScaler.
+_SET_BY_OPTIMIZERS = ("max_norm", "norm", "grad_scale", "found_inf")
+
+
 def make_spec(rule: Rule) -> Any:
-    """The rule as an ``optim.Spec``."""
+    """The rule as an ``optim.Spec``.
+
+    Raises:
+        BadInput: a hyperparameter has the name of an argument that an optimizer sets itself.
+    """
     signature = rule._signature
+    for name in _SET_BY_OPTIMIZERS:
+        if name in signature.keywords:
+            raise BadInput(f"rule '{rule.name}': the name '{name}' has a meaning for every optimizer: use another")
     defaults = {name: signature.hypers.get(name, signature.options.get(name)) for name in signature.keywords}
     parts = {
         f"{name}_{k}": (name, k)

@@ -27,7 +27,12 @@ Option = Union[bool, str, float, None]
 #: The names in the program of the first two parameters and of the step counter, as in the standard programs.
 PARAM, GRAD, STEP = "param", "grad", "step"
 #: Words that the methods of a rule and optimizers take for themselves.
-_TAKEN = frozenset("self params target arch dtype state groups shapes json stage".split())
+_TAKEN = frozenset(
+    "self params target arch dtype state groups shapes json stage name param_names seed foreach fused "
+    "capturable differentiable".split()
+)
+#: Names of lists and scalars that heddle.optim adds to the program of a rule.
+_TAKEN_BY_LISTS = frozenset("master_param param_low ema seed norm max_norm grad_scale found_inf".split())
 
 
 class Range(NamedTuple):
@@ -210,7 +215,7 @@ class _Reader:
                 initial = float(default)  # type: ignore[arg-type]
             except OverflowError:
                 self.refuse(f"expected a number that double precision can hold, found {short(default)} for '{name}'")
-        if len(self._lists) >= 2 and name in (PARAM, GRAD, STEP):
+        if len(self._lists) >= 2 and (name in (PARAM, GRAD, STEP) or name in _TAKEN_BY_LISTS):
             self.refuse(f"'{name}' is the name of another list of the program: use another name for this state")
         self._lists.append(State(name, initial, per_tensor))
 
@@ -240,7 +245,9 @@ class _Reader:
         if len(self._lists) < 2:
             self.refuse("expected at least two positional parameters, the parameter and its gradient")
         param, grad, *states = self._lists
-        names = [*(state.name for state in states), *scalars_of(self._hypers)]
+        names = [state.name for state in states]
+        for hyper, default in self._hypers.items():
+            names.extend(scalars_of({hyper: default}))
         for name in names:
             if names.count(name) > 1:
                 self.refuse(f"two arguments of the program have the name '{name}': use another")

@@ -25,9 +25,21 @@ def masters(optimizer: Optimizer) -> list[Any]:
 
     Those with ``master='split'`` or ``master='f32'`` are exact: the numbers that an optimizer of float32 parameters would
     have. The result has copies.
+
+    Raises:
+        BadInput: a parameter is complex.
     """
+    _check_real(optimizer)
     with torch.no_grad():
         return [_master(param, optimizer.state.get(param, {})) for group in optimizer.param_groups for param in group["params"]]
+
+
+def _check_real(optimizer: Optimizer) -> None:
+    """Refuses complex parameters: a float32 number would lose their imaginary parts."""
+    for place, group in enumerate(optimizer.param_groups):
+        for param in group["params"]:
+            if param.is_complex():
+                raise BadInput(f"optimizer: expected real parameters, found {param.dtype} in group {place}")
 
 
 def _master(param: Any, state: Mapping[str, Any]) -> Any:
@@ -45,8 +57,10 @@ def load_masters(optimizer: Optimizer, values: Sequence[Any]) -> None:
         values: a tensor for each parameter, in the order of the groups.
 
     Raises:
-        BadInput: the number of tensors or a shape differs, or a tensor is no dense one of real numbers. Nothing is written.
+        BadInput: the number of tensors or a shape differs, a tensor is no dense one of real numbers, or a parameter is
+            complex. Nothing is written.
     """
+    _check_real(optimizer)
     pairs = [(group, param) for group in optimizer.param_groups for param in group["params"]]
     if len(values) != len(pairs):
         raise BadInput(f"values: expected {len(pairs)} tensors, one for each parameter, found {len(values)}")

@@ -115,6 +115,13 @@ def _families(members: Sequence[Member], states: States, state_dtype: str | None
         if dtype not in families:
             state = state_dtype or NAMES[_state_dtype(dtype, members, states)]
             families[dtype] = Family(NAMES[dtype], NAMES[dtype], state)
+        # State of another width than the parts of complex numbers would be a real tensor, with one part for two.
+        if member.param.is_complex() and families[dtype].state != families[dtype].param:
+            raise BadInput(
+                f"parameter {member.name}: expected state of the type of its parts, {NAMES[dtype]}, because it is "
+                f"{member.param.dtype}, found 'state_dtype' or state of {families[dtype].state}; put complex parameters "
+                "into an optimizer of their own, without 'state_dtype'"
+            )
     return families
 
 

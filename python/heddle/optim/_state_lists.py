@@ -264,6 +264,12 @@ class StateLists:
     ) -> list[Any]:
         """New state of these members."""
         if each.key == _storage.MASTER:
+            for place in places:
+                if self._members.all[place].param.is_complex():
+                    raise BadInput(
+                        f"parameter {self._members.all[place].name}: expected a real parameter for 'master', found "
+                        f"{self._members.all[place].param.dtype}"
+                    )
             with torch.no_grad():
                 return [self._members.all[place].param.detach().to(torch.float32) for place in places]
         entry = self._spec.initial.get(each.key)
