@@ -254,14 +254,7 @@ void RowsEmitter::printHeldUses(const ElementWork &work) {
        << kindOf(op) << "::lift(" << text(op.getValue()) << ", "
        << positionOf(op) << "));\n";
   }
-  auto yield = sweep.getSegmentYield(segment);
-  for (unsigned result : work.written) {
-    int slot = slots.results[result];
-    os << elementOf(slot, "column") << " = "
-       << storedExpression(yield.getValues()[result],
-                           slots.operands[slot].storage)
-       << ";\n";
-  }
+  storeElements(work.written);
 }
 
 /// Stores the row results, and accumulates the row's part of member values.

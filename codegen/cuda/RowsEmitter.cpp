@@ -220,6 +220,18 @@ RowsEmitter::ElementWork RowsEmitter::workOf(unsigned phase) {
   return work;
 }
 
+/// Prints the stores of an element: the results `written`.
+void RowsEmitter::storeElements(ArrayRef<unsigned> written) {
+  auto yield = sweep.getSegmentYield(segment);
+  for (unsigned result : written) {
+    int slot = slots.results[result];
+    os << elementOf(slot, "column") << " = "
+       << storedExpression(yield.getValues()[result],
+                           slots.operands[slot].storage)
+       << ";\n";
+  }
+}
+
 /// Prints the reductions and stores of an element of a batch.
 void RowsEmitter::printBatchUses(ArrayRef<fused::ReduceOp> reduced,
                                  ArrayRef<unsigned> written) {
@@ -236,14 +248,7 @@ void RowsEmitter::printBatchUses(ArrayRef<fused::ReduceOp> reduced,
     }
     accumulate(op, positionOf(op));
   }
-  auto yield = sweep.getSegmentYield(segment);
-  for (unsigned result : written) {
-    int slot = slots.results[result];
-    os << elementOf(slot, "column") << " = "
-       << storedExpression(yield.getValues()[result],
-                           slots.operands[slot].storage)
-       << ";\n";
-  }
+  storeElements(written);
 }
 
 LogicalResult RowsEmitter::emitElements(unsigned phase) {

@@ -27,6 +27,7 @@ private:
   void assignPhases();
   /// Prints one traversal of a row.
   mlir::LogicalResult emitPhase(unsigned phase);
+  void storeElements(llvm::ArrayRef<unsigned> written);
   void printBatchUses(llvm::ArrayRef<fused::ReduceOp> reduced,
                       llvm::ArrayRef<unsigned> written);
   mlir::LogicalResult emitElements(unsigned phase);

@@ -214,8 +214,8 @@ void SegmentEmitter::declareScalarInputs(
 //===----------------------------------------------------------------------===//
 
 /// Whether the math of precomputed scalars takes so many registers that a
-/// thread cannot hold its elements as well. The math of AdamW is short, that of
-/// a schedule is long.
+/// thread cannot hold its elements as well. Two powers are short, a schedule of
+/// the learning rate is long.
 static bool isLong(fused::PrecomputeOp op) {
   constexpr int mostShort = 16;
   return llvm::count_if(op.getBody().front(), [](Operation &each) {

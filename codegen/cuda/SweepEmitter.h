@@ -77,8 +77,8 @@ public:
   /// of its own. Call emit() before.
   mlir::LogicalResult emitEndOfOwnLaunch();
 
-  /// The name of a function of the segment, such as `adamw_walk` or, with
-  /// several segments, `adamw_walk_0`.
+  /// The name of a function of the segment, such as `sweep_walk` or, with
+  /// several segments, `sweep_walk_0`.
   std::string functionName(llvm::StringRef part) const;
 
 protected:

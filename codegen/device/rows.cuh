@@ -26,12 +26,10 @@ constexpr int most_tall_elements = 32768;
 __device__ __forceinline__ int rows_of_tile(int tile, int held_columns, long long columns, long long count) {
   if (columns > held_columns)
     return tile;
-  int rows = held_elements, wide = 1;
-  for (; wide < columns && rows > tile; wide *= 2)
-    rows /= 2;
-  rows = rows > tile ? rows : tile;
+  int wide = 1;
   while (wide < columns && wide < most_tall_elements)
     wide *= 2;
+  int rows = held_elements / wide > tile ? held_elements / wide : tile;
   while (count / rows >= most_short_tiles && 2 * rows * wide <= most_tall_elements)
     rows *= 2;
   return rows;

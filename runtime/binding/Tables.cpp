@@ -98,13 +98,10 @@ int64_t rowsOfTile(int64_t tile, int64_t heldColumns, int64_t columns,
                    int64_t count) {
   if (heldColumns == 0 || columns > heldColumns)
     return tile;
-  int64_t rows = kHeldElements, wide = 1;
-  for (; wide < columns && rows > tile; wide *= 2)
-    rows /= 2;
-  rows = std::max(rows, tile);
-  // If the loop has ended early, `wide` is too small, and rows are `tile`.
+  int64_t wide = 1;
   while (wide < columns && wide < kMostTallElements)
     wide *= 2;
+  int64_t rows = std::max(kHeldElements / wide, tile);
   while (count / rows >= kMostShortTiles &&
          2 * rows * wide <= kMostTallElements)
     rows *= 2;

@@ -38,12 +38,10 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
   const long long count = *reinterpret_cast<const long long *>(from + count_at);
   long long elements = step[0] < 0 ? -step[0] : step[0];
   if (step[1] > 0 && columns <= step[1]) { // rowsOfTile in runtime/binding/Tables.h
-    long long rows = 4096, wide = 1;
-    for (; wide < columns && rows > elements; wide *= 2)
-      rows /= 2;
-    rows = rows > elements ? rows : elements;
+    long long wide = 1;
     while (wide < columns && wide < 32768)
       wide *= 2;
+    long long rows = 4096 / wide > elements ? 4096 / wide : elements;
     while (count / rows >= 1024 && 2 * rows * wide <= 32768)
       rows *= 2;
     elements = rows;
