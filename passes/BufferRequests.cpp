@@ -37,7 +37,9 @@ int BufferAssigner::addBuffer(Value value, BufferRole role, Type type) {
   buffer.begin = value.getDefiningOp()
                      ? beginOf(value.getDefiningOp())
                      : beginOf(value.getParentBlock()->getParentOp());
-  buffer.end = lastUse(value);
+  // The caller reads a result when the program has ended. (One value may be
+  // many results, so its uses are not searched for each of them.)
+  buffer.end = role == BufferRole::result ? endOf(program) : lastUse(value);
   return numArguments + buffers.size() - 1;
 }
 
