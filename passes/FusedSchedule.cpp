@@ -13,6 +13,7 @@
 #include "dialect/Names.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Fusion.h"
+#include "passes/MemberScalars.h"
 #include "passes/Passes.h"
 #include "passes/Scalars.h"
 
@@ -34,9 +35,8 @@ static constexpr int64_t kAccess = 16, kLeastVector = 4;
 /// The most bytes that a thread loads at a time, if it maps elements of several
 /// sizes.
 static constexpr int64_t kLoaded = 80;
-/// Rounds of a tile whose elements are only mapped, and that are of 16 bits or
-/// more than fit next to precomputed scalars. With more, blocks end less
-/// evenly.
+/// Rounds of a tile whose elements are only mapped, if one round is too short.
+/// With more, blocks end less evenly.
 static constexpr int64_t kMappedRounds = 2;
 /// The most bytes of a thread's elements for which the math of precomputed
 /// scalars, which some steps need, leaves enough registers.
@@ -75,13 +75,16 @@ static int64_t vectorOf(SweepOp sweep, unsigned segment, bool rows) {
 /// that processes elements of 16 bits executes many instructions for each byte.
 /// Rounds share those that it executes once. If a thread has too many elements,
 /// compilers need fewer registers for a loop over rounds than for one round.
+/// With many scalars, most instructions of one round do not belong to elements,
+/// unless these are doubles.
 static int64_t mappedRounds(SweepOp sweep, unsigned segment, int64_t vector) {
   ElementSizes sizes = elementSizes(sweep, segment);
   bool packed = llvm::is_contained(sizes.all(), 2);
   bool crowded =
       !sweep.getSegmentBlock(segment).getOps<PrecomputeOp>().empty() &&
       vector * llvm::sum_of(sizes.read) > kBesidePrecomputed;
-  return packed || crowded ? kMappedRounds : 1;
+  bool busy = sizes.largest() <= 4 && hasManyMemberScalars(sweep, segment);
+  return packed || crowded || busy ? kMappedRounds : 1;
 }
 
 static bool reducesElements(SweepOp sweep, unsigned segment) {

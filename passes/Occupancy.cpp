@@ -14,7 +14,7 @@
 #include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/ADT/DenseSet.h"
+#include "passes/MemberScalars.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -48,6 +48,25 @@ static bool divides(SweepOp sweep, unsigned number) {
          });
 }
 
+static bool writesElements(const SegmentLayout &segment) {
+  return llvm::any_of(segment.operands, [](const OperandSlot &slot) {
+    return slot.written && slot.index == kI;
+  });
+}
+
+static int64_t roundsOf(const SweepLayout &layout,
+                        const SegmentLayout &segment) {
+  return std::max<int64_t>(1, segment.tile / (layout.threads * segment.vector));
+}
+
+/// Whether a thread maps its elements in several rounds.
+static bool mapsInRounds(SweepOp sweep, const SweepLayout &layout,
+                         unsigned number) {
+  const SegmentLayout &segment = layout.segments[number];
+  return writesElements(segment) && roundsOf(layout, segment) > 1 &&
+         sweep.getSegmentBlock(number).getOps<ReduceOp>().empty();
+}
+
 /// Registers of a thread: for its elements, for addresses and intermediate
 /// values (two thirds as many, plus 12), and for scalars that are loaded. A
 /// double takes two registers; its divisions and square roots need more, least
@@ -59,13 +78,8 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
   int64_t halfWords = 0, loaded = 0;
   // If a segment writes no elements, a thread holds those of all rounds at
   // once.
-  bool writes = llvm::any_of(segment.operands, [](const OperandSlot &slot) {
-    return slot.written && slot.index == kI;
-  });
-  int64_t rounds =
-      writes ? 1
-             : std::max<int64_t>(1, segment.tile /
-                                        (layout.threads * segment.vector));
+  bool writes = writesElements(segment);
+  int64_t rounds = writes ? 1 : roundsOf(layout, segment);
   bool doubles = llvm::any_of(body.getOps<ReduceOp>(), [](ReduceOp op) {
     return op.getValue().getType().isF64();
   });
@@ -108,12 +122,15 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
                                                     : 16;
   // The scalars take the registers of up to two values of a member that a
   // segment replaces, such as its step counter; each further one has its
-  // address, and doubles that are computed of it.
-  int64_t ofMembers =
-      9 * std::max<int64_t>(
-              0, llvm::count_if(segment.operands, [](const OperandSlot &slot) {
-                   return slot.written && isMemberIndex(slot.index);
-                 }) - 2);
+  // address, and doubles that are computed of it, if no loop over rounds is
+  // between them.
+  int64_t replaced =
+      llvm::count_if(segment.operands, [](const OperandSlot &slot) {
+        return slot.written && isMemberIndex(slot.index);
+      });
+  int64_t ofMembers = mapsInRounds(sweep, layout, number)
+                          ? 0
+                          : 9 * std::max<int64_t>(0, replaced - 2);
   int64_t ofDivisions = packed && divides(sweep, number) ? 4 : 0;
   if (writes)
     return 12 + words + words * 2 / 3 + loaded + ofDoubles + ofDivisions +
@@ -126,60 +143,18 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
          });
 }
 
-/// Blocks of a segment whose elements of 16 bits are mapped: with more, memory
-/// is not faster.
-static constexpr int64_t kPackedBlocks = 5;
-
-/// The most words of values that are live at once in the math of precomputed
-/// scalars. Operands are live to the end, where they are stored.
-static int64_t liveWords(PrecomputeOp op) {
-  auto words = [](Value value) -> int64_t {
-    return value.getType().getIntOrFloatBitWidth() / 32;
-  };
-  Block &body = op.getBody().front();
-  llvm::DenseMap<Value, Operation *> lastUses;
-  for (Operation &each : body)
-    for (Value operand : each.getOperands())
-      lastUses[operand] = &each;
-  int64_t live = 0, most = 0;
-  for (Value argument : body.getArguments())
-    live += words(argument);
-  for (Operation &each : body.without_terminator()) {
-    if (isa<arith::ConstantOp>(each))
-      continue;
-    for (Value result : each.getResults())
-      live += words(result);
-    most = std::max(most, live);
-    for (Value operand :
-         llvm::SmallDenseSet<Value>(each.operand_begin(), each.operand_end()))
-      if (Operation *source = operand.getDefiningOp();
-          source && !isa<arith::ConstantOp>(source) &&
-          lastUses.lookup(operand) == &each)
-        live -= words(operand);
-  }
-  return most;
-}
-
-/// Registers of a thread that computes precomputed scalars. NVRTC 13 spills in
-/// the math of NAdam, RAdam and AdaBelief, of 20 and 21 words, if a thread has
-/// 48, and not in that of other optimizers and of schedules, of at most 16
-/// words, if it has 40. A kernel that spills is compiled again, for fewer
-/// blocks. With several rounds, a thread has enough.
-static int64_t precomputeRegisters(SweepOp sweep, const SweepLayout &layout) {
-  int64_t registers = 1;
-  for (auto [number, segment] : llvm::enumerate(layout.segments))
-    if (segment.tile == layout.threads * segment.vector)
-      for (auto op : sweep.getSegmentBlock(number).getOps<PrecomputeOp>())
-        registers = std::max(registers, 3 * liveWords(op) - 8);
-  return registers;
-}
+/// Blocks of a segment that maps elements in several rounds: with more, memory
+/// is not faster. NVRTC 13 spills the long math of precomputed scalars if five
+/// blocks have to fit, and a kernel that spills is compiled again.
+static constexpr int64_t kBlocksOfRounds = 5, kBlocksBesideLongMath = 4;
 
 static int64_t streamBlocks(SweepOp sweep, const SweepLayout &layout) {
   int64_t registers = 0, most = 8;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     registers = std::max(registers, streamRegisters(sweep, layout, s));
-    if (layout.segments[s].vector == 8) // only if elements have 16 bits
-      most = kPackedBlocks;
+    if (mapsInRounds(sweep, layout, s))
+      most = std::min(most, hasLongMath(sweep, s) ? kBlocksBesideLongMath
+                                                  : kBlocksOfRounds);
   }
   return blocksFor(registers, layout.threads, most);
 }
@@ -260,12 +235,13 @@ static int64_t blocksByValue(SweepOp sweep, const SweepLayout &layout) {
 int64_t residentBlocks(SweepOp sweep, const SweepLayout &layout,
                        ScalarPassing scalars) {
   int64_t blocks = blocksByValue(sweep, layout);
-  // Loading scalars takes registers; parameters take none.
-  if (scalars == ScalarPassing::address)
+  // Loading scalars takes registers; parameters take none. The long math of
+  // precomputed scalars takes more than they do.
+  bool isLong = false;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+    isLong |= mapsInRounds(sweep, layout, s) && hasLongMath(sweep, s);
+  if (scalars == ScalarPassing::address && !isLong)
     blocks = std::max<int64_t>(1, blocks - 1);
-  if (sweep.getScheduleAttr().getKind() == ScheduleKind::stream)
-    blocks = blocksFor(precomputeRegisters(sweep, layout), layout.threads,
-                       /*most=*/blocks);
   return blocks;
 }
 

@@ -1,0 +1,87 @@
+//===- MemberScalars.cpp - work of a thread besides its elements ----------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every thread compares the operands of the precomputed scalars of its member,
+// word by word, and computes other scalars, some of them in double.
+// docs/notes/2026-11-27-scalars-of-a-thread.md has the measurements.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/MemberScalars.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace heddle::fused {
+
+/// The most work that threads with one round have time for: AdamW has 7, LaProp
+/// 13, NAdam 11, ASGD 12, schedule-free AdamW 19. A division counts as many
+/// operations.
+static constexpr int64_t kWork = 9, kDivision = 16;
+/// The most words that the math of precomputed scalars has registers for next
+/// to elements: AdamW needs 13, AdaBelief and RAdam 20, NAdam 21.
+static constexpr int64_t kLiveWords = 16;
+
+static int64_t words(Value value) {
+  return llvm::divideCeil(value.getType().getIntOrFloatBitWidth(), 32);
+}
+
+/// The most words of values that are live at once in the math of precomputed
+/// scalars. Operands are live to the end, where they are stored.
+static int64_t liveWords(PrecomputeOp op) {
+  Block &body = op.getBody().front();
+  llvm::DenseMap<Value, Operation *> lastUses;
+  for (Operation &each : body)
+    for (Value operand : each.getOperands())
+      lastUses[operand] = &each;
+  int64_t live = 0, most = 0;
+  for (Value argument : body.getArguments())
+    live += words(argument);
+  for (Operation &each : body.without_terminator()) {
+    if (isa<arith::ConstantOp>(each))
+      continue;
+    for (Value result : each.getResults())
+      live += words(result);
+    most = std::max(most, live);
+    for (Value operand :
+         llvm::SmallDenseSet<Value>(each.operand_begin(), each.operand_end()))
+      if (Operation *source = operand.getDefiningOp();
+          source && !isa<arith::ConstantOp>(source) &&
+          lastUses.lookup(operand) == &each)
+        live -= words(operand);
+  }
+  return most;
+}
+
+bool hasLongMath(SweepOp sweep, unsigned segment) {
+  return llvm::any_of(
+      sweep.getSegmentBlock(segment).getOps<PrecomputeOp>(),
+      [](PrecomputeOp op) { return liveWords(op) > kLiveWords; });
+}
+
+bool hasManyMemberScalars(SweepOp sweep, unsigned segment) {
+  if (hasLongMath(sweep, segment))
+    return true;
+  auto levels = Levels::infer(sweep, segment);
+  if (failed(levels))
+    return false;
+  int64_t work = 0;
+  for (auto op : sweep.getSegmentBlock(segment).getOps<PrecomputeOp>())
+    for (Value input : op.getInputs())
+      work += words(input);
+  for (Value value : backwardSlice(elementResults(sweep, segment))) {
+    LevelOf of = levels->of(value);
+    Operation *op = value.getDefiningOp();
+    if (of.after || of.level != Level::member || !op || isa<PrecomputeOp>(op) ||
+        !value.getType().isF64())
+      continue;
+    work += isa<arith::DivFOp, math::SqrtOp>(op) ? kDivision : 1;
+  }
+  return work > kWork;
+}
+
+} // namespace heddle::fused

@@ -1,0 +1,25 @@
+//===- MemberScalars.h - work of a thread besides its elements --*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_PASSES_MEMBERSCALARS_H
+#define HEDDLE_PASSES_MEMBERSCALARS_H
+
+#include "dialect/FusedLevels.h"
+
+namespace heddle::fused {
+
+/// Whether the math of precomputed scalars, which a thread executes if the
+/// previous step did not, has many values at once.
+bool hasLongMath(SweepOp sweep, unsigned segment);
+
+/// Whether each thread executes so many instructions for the scalars of its
+/// member, or needs so many registers for them, that rounds should share them.
+bool hasManyMemberScalars(SweepOp sweep, unsigned segment);
+
+} // namespace heddle::fused
+
+#endif // HEDDLE_PASSES_MEMBERSCALARS_H
