@@ -133,6 +133,7 @@ def _state_dtype(dtype: Any, members: Sequence[Member], states: States) -> Any:
                 if (
                     key not in _storage.TYPES
                     and isinstance(value, torch.Tensor)
+                    and not value.is_nested
                     and value.shape == member.param.shape
                     and value.dtype in NAMES
                     and value.dtype != dtype

@@ -375,6 +375,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         busy = [part for part in parts if not part.is_idle]
         for part in busy:
             part.copy_in()
+        if not busy:
+            self.state.changes.keep()
         if is_scaled:
             for part in busy:
                 part.set_scaling(scale, found_inf)
@@ -383,6 +385,12 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             return
         for part in busy:
             part.replay()
+
+    def _undo_changes(self) -> None:
+        """After an error, makes the state what it was before the step."""
+        self._getter = None  # the next step checks the groups again
+        if type(self.state) is States:
+            self.state.changes.undo()
 
     def _current_parts(self, is_scaled: bool) -> list[Part]:
         if self._retired:
@@ -642,7 +650,11 @@ def _run(optimizer: Optimizer) -> None:
     set_grad_enabled(False)
     try:
         with optimizer._lock:
-            optimizer._run()
+            try:
+                optimizer._run()
+            except BaseException:
+                optimizer._undo_changes()
+                raise
     finally:
         set_grad_enabled(is_enabled)
 

@@ -314,6 +314,7 @@ class Part:
             self._separate(error)
             self.copy_in()
             return self.replay()
+        self._changes.keep()
         self._tensors.write_back()
         if self.spec.zeroes and self._tensors.special:
             self._zero_gradients()

@@ -117,6 +117,7 @@ class StateLists:
         """
         places = [int(place) for place in numpy.flatnonzero(active)]
         keys = [each.key for each in self.lists if each.visible]
+        self._remember(places)
         visible = [self.of(place) for place in places]
         hidden = [self.hidden_of(place) for place in places] if len(keys) < len(self.lists) else []
         for state, others in zip(visible, hidden):
@@ -168,6 +169,15 @@ class StateLists:
         self._layouts = _fast.layouts(tensors, self._api)
         self._bytes = bytearray(8 * len(tensors))
         _fast.addresses(tensors, self._api, self._bytes, self._layouts)
+
+    def _remember(self, places: Sequence[int]) -> None:
+        """Records the state of these members: a step that fails leaves it as it was."""
+        for states in (self._all, self._all_hidden):
+            self._all.changes.remember(states)
+            for place in places:
+                state = dict.get(states, self._members.all[place].param)
+                if isinstance(state, dict):
+                    self._all.changes.remember(state)
 
     def bind(self) -> None:
         """Binds the addresses that were read."""
