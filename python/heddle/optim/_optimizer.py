@@ -28,7 +28,7 @@ from ._part import Part
 from ._spec import Spec
 from ._tail import Tail
 from ._tensors import Stale
-from ._torch import can_step, is_distributed, local, torch
+from ._torch import can_step, is_distributed, local, making_tensors, torch
 from ._tracking import Changes, States
 
 TYPE_CHECKING = False
@@ -242,7 +242,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         Raises:
             BadInput: the groups or the state are those of another class, or exact parameters do not fit. Nothing is written.
         """
-        with self._lock:
+        with self._lock, making_tensors():
             _loading.load(self, state_dict, super().load_state_dict)
 
     def push_hyperparameters(self) -> None:
@@ -251,7 +251,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         Call it before a replay of the captured graph, on the stream of the replay, after a scheduler or the caller has
         changed a group. Steps that are not captured read the groups themselves.
         """
-        with self._lock, torch.no_grad():
+        with self._lock, making_tensors():
             for part in self._captured:
                 part.hyperparameters.update(self.param_groups, part.current_stream())
                 if self._max_norm is not None and part.clips:
@@ -644,6 +644,9 @@ def _check_differentiable(params: Sequence[Any], name: str) -> None:
 
 
 def _run(optimizer: Optimizer) -> None:
+    if _is_inference_mode():
+        with making_tensors():  # of this step, for later ones outside of the mode
+            return _run(optimizer)
     # As torch.no_grad(), which takes longer than the rest of a step whose bindings are known.
     is_enabled = torch.is_grad_enabled()
     set_grad_enabled = torch._C._set_grad_enabled
@@ -659,6 +662,7 @@ def _run(optimizer: Optimizer) -> None:
         set_grad_enabled(is_enabled)
 
 
+_is_inference_mode: Any = torch.is_inference_mode_enabled
 # A graph that torch.compile makes ends before the step, and another one starts after it.
 _step: Any = torch._disable_dynamo(_run)
 _is_traced: Any = torch.compiler.is_dynamo_compiling

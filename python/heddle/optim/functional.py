@@ -21,7 +21,7 @@ from ._arguments import arguments_of, bind, docstring, function_name
 from ._optimizer import Optimizer, optimizer_class
 from ._spec import Spec
 from ._table import SPECS
-from ._torch import mark_changed, torch
+from ._torch import copy_into, making_tensors, mark_changed, torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class _Call:
         values: dict[str, Any],
         scaling: tuple[Any, Any],
     ) -> None:
-        with self._lock:
+        with self._lock, making_tensors():
             optimizer = self._optimizer(params)
             group = optimizer.param_groups[0]
             own = group["params"]
@@ -95,7 +95,7 @@ def _give_back(members: Any, place: int, made: Any) -> None:
     """Passes state to the caller that was created in the step, or that the program needed in another form."""
     given = members[place]
     if given is not None and made is not None:
-        given.copy_(made)
+        copy_into(given, made)
     else:
         members[place] = made
 
