@@ -507,6 +507,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                 clip=clip,
                 states=self.state,
                 hidden=self._hidden,
+                defaults=self.defaults,
                 reduction=key[1],
                 captured=captured,
                 first_blocks=lambda: _stored_tensors.first_blocks(groups),

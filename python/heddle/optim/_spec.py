@@ -102,6 +102,8 @@ class Spec:
     parts: Mapping[str, tuple[str, int]] = dataclasses.field(default_factory=dict)
     #: {"step_size": "lr"}: the value of the entry, in the group of a parameter, is the initial value of the state.
     initial: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: Entries of `initial` that hold for all groups as the constructor was given them: those of groups are kept only.
+    of_constructor: Sequence[str] = ()
     #: Entries that do nothing else: they are no arguments of the program.
     only_initial: Sequence[str] = ()
     #: Entries that torch's optimizer and the function of `optim.functional` do not have. A parameter group has

@@ -23,7 +23,7 @@ from ._tracking import Bound, MemberState, peek
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from ..graph import Graph
@@ -58,6 +58,7 @@ class StateLists:
         graph: the graph, whose lists of state are bound.
         states: the state of all parameters.
         hidden: the tensors of state that torch's optimizer does not have, by parameter.
+        defaults: the entries that the constructor was given.
 
     Attributes:
         lists: the lists of the program.
@@ -72,8 +73,9 @@ class StateLists:
         graph: Graph,
         states: States,
         hidden: dict[Any, dict[str, Any]],
+        defaults: Mapping[str, Any],
     ) -> None:
-        self._spec, self._members, self._tensors = spec, members, tensors
+        self._spec, self._members, self._tensors, self._defaults = spec, members, tensors, defaults
         self._all, self._all_hidden = states, hidden
         self.lists = self._state_lists(graph.executable)
         self._has_visible = any(each.visible for each in self.lists)
@@ -283,7 +285,7 @@ class StateLists:
             with torch.no_grad():
                 return [self._members.all[place].param.detach().to(torch.float32) for place in places]
         entry = self._spec.initial.get(each.key)
-        values = [groups[self._members.all[place].group][entry] if entry else each.initial for place in places]
+        values = [self._entries_of(place, groups, entry)[entry] if entry else each.initial for place in places]
         for value in values:
             if isinstance(value, torch.Tensor):
                 check_readable(str(entry), value)
@@ -299,6 +301,10 @@ class StateLists:
             if isinstance(value, torch.Tensor):
                 made[place].copy_(value.detach().reshape(()))
         return list(made.unbind())
+
+    def _entries_of(self, place: int, groups: Sequence[dict[str, Any]], entry: str) -> Mapping[str, Any]:
+        """The entries that have the initial value of a member's state."""
+        return self._defaults if entry in self._spec.of_constructor else groups[self._members.all[place].group]
 
     def _filled(self, key: str, place: int, value: Any, entry: str) -> Any:
         """New state as large as the parameter, whose elements have a value: a number, or a tensor of one element."""

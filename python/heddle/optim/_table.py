@@ -141,7 +141,8 @@ MEANINGS = {
     "eps": "added to the denominator.",
     "alpha": "the decay rate of the mean of squared gradients.",
     "lr_decay": "the decay of the learning rate: the rate of step t is lr / (1 + (t - 1) * lr_decay).",
-    "initial_accumulator_value": "the sum of squared gradients before the first step.",
+    "initial_accumulator_value": "the sum of squared gradients before the first step, of all groups: the entry of a group "
+    "is without effect.",
     "centered": "whether to divide by an estimate of the variance of gradients.",
     "momentum": "the factor of the momentum buffer; 0 leaves the buffer out.",
     "dampening": "the fraction of a gradient that is not added to the momentum buffer.",
@@ -238,6 +239,7 @@ SPECS: dict[str, Spec] = {
             keyword_only="maximize",
             options=("maximize",),
             initial={"sum": "initial_accumulator_value"},
+            of_constructor=("initial_accumulator_value",),
             only_initial=("initial_accumulator_value",),
             optional=("lr_decay", "weight_decay"),
             checked=("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps"),
