@@ -16,7 +16,7 @@ from .. import _fast
 from .._values import counted, listed, number
 from ..errors import BadInput
 from . import _storage, _stored_tensors
-from ._checks import check_state
+from ._checks import check_large, check_single, check_state
 from ._hyperparameters import check_readable
 from ._torch import DTYPES, empty_in_order, is_dense, is_distributed, local, same_order, torch
 from ._tracking import Bound, MemberState, peek
@@ -234,7 +234,10 @@ class StateLists:
         if isinstance(value, torch.Tensor):
             check_state(what, local(value))
         if each.rank == 0:
+            if isinstance(value, bool):
+                raise BadInput(f"{what}: expected a number, found {value}")
             if isinstance(value, torch.Tensor):
+                check_single(what, value)
                 if value.numel() != 1:
                     raise BadInput(f"{what}: expected one value, found shape {tuple(value.shape)}")
                 found = local(value).detach().resolve_neg()
@@ -254,6 +257,7 @@ class StateLists:
             raise BadInput(f"{what}: expected a shard of shape {tuple(shard.shape)}, found {tuple(found.shape)}")
         if found.device == self._members.device and found.dtype == dtype and is_dense(found) and same_order(found, order):
             return value
+        check_large(what, found, dtype)
         if is_distributed(value):
             return value.to(device=self._members.device, dtype=dtype).contiguous()
         return empty_in_order(order, dtype).copy_(value)

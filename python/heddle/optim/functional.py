@@ -179,10 +179,10 @@ def _function(spec: Spec) -> Callable[..., None]:
             arguments[place] = lists["step"] = _counters(name, list(signature.parameters)[place], arguments[place])
         _check_tensors(name, dict(zip(signature.parameters, arguments[: 2 + len(states)])))
         for place, (param, grad) in enumerate(zip(params, grads)):
-            if grad is not None and (grad.shape != param.shape or grad.device != param.device):
+            if grad is not None and (grad.shape != param.shape or grad.device != param.device or grad.dtype != param.dtype):
                 raise BadInput(
-                    f"{name}: gradient {place}: expected shape {tuple(param.shape)} on {param.device}, found "
-                    f"{tuple(grad.shape)} on {grad.device}"
+                    f"{name}: gradient {place}: expected shape {tuple(param.shape)} and dtype {param.dtype} on "
+                    f"{param.device}, found {tuple(grad.shape)} and {grad.dtype} on {grad.device}"
                 )
         for argument, (key, members) in zip(list(signature.parameters)[2:], zip(states, arguments[2:])):
             if key not in spec.unneeded or values[spec.unneeded[key]]:
