@@ -265,11 +265,35 @@ def test_complex(name, dtype, device):
 def test_complex_parameters_with_state_of_another_width(dtype, options):
     """Such state would have half the elements that a step writes."""
     param = torch.nn.Parameter(torch.ones(100, dtype=dtype))
-    param.grad = torch.ones_like(param)
-    optimizer = heddle.optim.AdamW([param], **options)
     with pytest.raises(heddle.BadInput, match="parameter 0 of group 0: expected state of the type of its parts"):
+        heddle.optim.AdamW([param], **options)
+    with pytest.raises(heddle.BadInput, match="parameter 'weight': expected state of the type of its parts"):
+        heddle.optim.AdamW([("weight", param)], **options)
+    optimizer = heddle.optim.AdamW([torch.nn.Parameter(torch.ones(3))])
+    with pytest.raises(heddle.BadInput, match="parameter 0 of group 1: expected state of the type of its parts"):
+        optimizer.add_param_group({"params": [param], **options})
+    assert len(optimizer.param_groups) == 1
+    optimizer.add_param_group({"params": [param]})
+    optimizer.param_groups[1].update(options)
+    param.grad = torch.ones_like(param)
+    with pytest.raises(heddle.BadInput, match="parameter 0 of group 1: expected state of the type of its parts"):
         optimizer.step()
-    assert torch.equal(param.detach(), torch.ones(100, dtype=dtype))
+    assert torch.equal(param.detach(), torch.ones(100, dtype=dtype)) and not optimizer.state
+
+
+@pytest.mark.parametrize("master", ["f32", "split"])
+@pytest.mark.parametrize("dtype", [torch.complex32, torch.complex64], ids=str)
+def test_complex_parameters_have_no_masters(master, dtype):
+    """Refused when the optimizer is made, and when a group is added."""
+    param, real = (torch.nn.Parameter(torch.zeros(3, dtype=each)) for each in (dtype, torch.bfloat16))
+    with pytest.raises(heddle.BadInput, match="parameter 1 of group 0: expected a real parameter for master="):
+        heddle.optim.AdamW([real, param], master=master)
+    optimizer = heddle.optim.AdamW([real], master=master)
+    with pytest.raises(heddle.BadInput, match="parameter 0 of group 1: expected a real parameter for master="):
+        optimizer.add_param_group({"params": [param]})
+    optimizer.add_param_group({"params": [param], "master": None})
+    with pytest.raises(heddle.BadInput, match="expected real parameters, found torch.complex"):
+        heddle.optim.masters(optimizer)
 
 
 def test_real_state_of_16_bits_beside_complex_parameters():

@@ -23,7 +23,7 @@ from ..errors import BadInput
 from . import _average, _capture, _loading, _norm, _programs, _storage, _stored_tensors
 from ._arguments import bind
 from ._hyperparameters import check_readable, number_of, read
-from ._members import Member
+from ._members import Member, check_storage_of, member_name
 from ._part import Part
 from ._spec import Spec
 from ._tail import Tail
@@ -141,6 +141,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         super().add_param_group(param_group)
         try:
             self._check_group(self.param_groups[-1])
+            if self.spec.stores:
+                check_storage_of(self.param_groups[-1], len(self.param_groups) - 1)
         except Exception:
             del self.param_groups[-1]
             raise
@@ -482,10 +484,9 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         for place, group in enumerate(groups):
             if group.get("differentiable"):
                 _check_differentiable(group["params"], spec.name)
-            names = group.get("param_names", ())
             switches = self._switches(place)
             for index, param in enumerate(group["params"]):
-                name = repr(names[index]) if index < len(names) else f"{index} of group {place}"
+                name = member_name(group, index, place)
                 if param.grad is None and not can_step(param):
                     skipped.append(param)
                     continue
