@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import itertools
+import math
 import operator
 import os
 import threading
@@ -173,13 +174,16 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                 check_readable(spoken, value)
                 read_value = value
             else:
-                read_value = real(value)  # a number of any library may refuse to be compared
+                # A number of any library may refuse to be compared. A bool is a number, as in PyTorch.
+                read_value = float(value) if isinstance(value, bool) else real(value)
+                if read_value is None and isinstance(value, int):
+                    number(value, spoken)  # beyond the range of double precision
                 if read_value is None:
                     raise TypeError(f"{spoken}: expected a number, found {short(value)}")
             if index is not None:
                 if not 0.0 <= read_value < 1.0:
                     raise ValueError(f"Invalid {_singular(key)} parameter at index {index}: {value}")
-            elif not 0.0 <= read_value:
+            elif not 0.0 <= read_value or (name == "momentum" and read_value == math.inf):
                 raise ValueError(f"Invalid {_SPOKEN.get(name, f'{name} value')}: {value}")
         for name in _unchecked(spec):
             value = number_of(group, name, spec)
@@ -446,7 +450,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         """The options of a group that choose its part."""
         group, spec = self.param_groups[place], self.spec
         entries = {**spec.defaults, **spec.fixed}
-        switches = {name: _is_not_zero(read(group, name, spec.parts), name) for name in spec.switches}
+        switches = {name: _is_on(read(group, name, spec.parts), name, spec) for name in spec.switches}
         options = (
             (_truth(group.get(name, entries[name]), name) and switches.get(spec.needs.get(name, ""), True))
             if isinstance(entries.get(name), bool)
@@ -552,6 +556,13 @@ def _nothing(group: Mapping[str, Any]) -> tuple[Any, ...]:
 def _is_not_zero(value: Any, name: str) -> bool:
     # The value of a tensor on a device is not read.
     return (isinstance(value, torch.Tensor) and value.device.type != "cpu") or number(value, name) != 0
+
+
+def _is_on(value: Any, name: str, spec: Spec) -> bool:
+    """Whether a hyperparameter that is a switch is on."""
+    if not spec.switches_need_positive or (isinstance(value, torch.Tensor) and value.device.type != "cpu"):
+        return _is_not_zero(value, name)
+    return number(value, name) > 0
 
 
 def _truth(value: Any, name: str) -> bool:

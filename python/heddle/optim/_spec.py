@@ -93,6 +93,8 @@ class Spec:
     optional: Sequence[str] = ()
     #: Hyperparameters for which zero is an option as well, because the state depends on it, such as ``momentum``.
     switches: Sequence[str] = ()
+    #: Whether a switch is off, too, if its value is negative, as after a change of the group.
+    switches_need_positive: bool = False
     #: {"dampening": "momentum"}: the first is left out of the program of a group whose second, a switch, is zero.
     needs: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: Entries of every parameter group that are not in the signature.

@@ -256,6 +256,7 @@ SPECS: dict[str, Spec] = {
             options=("centered", "maximize", "cautious"),
             optional=("weight_decay",),
             switches=("momentum",),
+            switches_need_positive=True,
             needs={"cautious": "momentum"},
             check=_cautious,
             checked=("lr", "eps", "momentum", "weight_decay", "alpha"),
