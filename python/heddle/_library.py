@@ -192,6 +192,12 @@ def _load() -> ctypes.CDLL:
             found = opened.heddle_version().decode()
         except AttributeError:
             raise Unavailable(f"{path} is not the library of heddle: it has no function heddle_version") from None
+        if expected_version() == "unknown":
+            raise Unavailable(
+                f"the package in {_PACKAGE} has no _version.py, so it cannot tell whether {path}, version {found}, belongs "
+                "to it: it is a copy of the sources alone. Install the wheel of heddle, import the package from its "
+                "checkout, or copy the folder of an installed package with all its files"
+            )
         if found != expected_version():
             raise Unavailable(
                 f"{path} has version {found}, but the Python package has version {expected_version()}: "

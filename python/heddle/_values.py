@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import numbers
 import operator
 
 from .errors import BadInput
@@ -78,9 +79,21 @@ def whole(value: Any) -> int | None:
         return None
 
 
+def is_complex(value: Any) -> bool:
+    """Whether a value is a complex number of any library, of which ``float`` would drop the imaginary part."""
+    if isinstance(value, (int, float)):
+        return False
+    try:
+        dtype = getattr(value, "dtype", None)
+        is_array = getattr(dtype, "kind", "") == "c" or getattr(dtype, "is_complex", False) is True
+        return is_array or (isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real))
+    except Exception:  # any library's object may refuse
+        return False
+
+
 def real(value: Any) -> float | None:
     """The value of a number of any library, or of a tensor without axes; None for a bool, text and other objects."""
-    if isinstance(value, (bool, str, bytes, bytearray)) or has_axes(value):
+    if isinstance(value, (bool, str, bytes, bytearray)) or has_axes(value) or is_complex(value):
         return None
     try:
         return float(value)
@@ -95,13 +108,13 @@ def number(value: Any, where: str) -> float:
         BadInput: `value` is no number, or an integer beyond the range of double precision.
     """
     try:
-        if isinstance(value, (str, bytes)):
+        if isinstance(value, (str, bytes)) or is_complex(value):
             raise TypeError
         return float(value)
     except OverflowError:
         raise BadInput(f"{where}: expected a number that double precision can hold, found {short(value)}") from None
     except Exception:  # any library's number may refuse
-        found = short(value) if isinstance(value, (str, bytes, complex)) else type(value).__name__
+        found = short(value) if isinstance(value, (str, bytes)) or is_complex(value) else type(value).__name__
         raise BadInput(f"{where}: expected a number, found {found}") from None
 
 

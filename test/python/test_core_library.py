@@ -5,6 +5,7 @@ import importlib.util
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -170,6 +171,17 @@ def named_nvrtc(folder, driver="None", **environment):
         print(os.environ.get("HEDDLE_NVRTC"))
         """
     return python(code, **{**FREE, **environment}).stdout.strip()
+
+
+def test_a_copy_of_the_sources_says_what_is_missing(tmp_path):
+    """A package outside of a checkout, and without the file that the build writes, does not know its version."""
+    shutil.copytree(pathlib.Path(heddle.__file__).parent, tmp_path / "heddle", ignore=shutil.ignore_patterns("_version.py", "*.so*"))
+    code = "import heddle; print(heddle.__version__)"
+    place = {**os.environ, "PYTHONPATH": str(tmp_path), "HEDDLE_LIBRARY": _library.library_path()}
+    found = subprocess.run([sys.executable, "-c", code], env=place, cwd=tmp_path, capture_output=True, text=True)
+    assert found.returncode != 0 and "unknown" not in found.stderr
+    for part in ("has no _version.py", str(tmp_path / "heddle"), "Install the wheel of heddle"):
+        assert part in found.stderr
 
 
 @pytest.mark.parametrize("place", [CUDA_13, CUDA_12])

@@ -187,7 +187,7 @@ def test_scaling():
 
 def test_mistakes():
     params = [torch.zeros(3)]
-    with pytest.raises(heddle.BadInput, match=r"gradient 0: expected shape \(3,\) on cpu, found \(4,\)"):
+    with pytest.raises(heddle.BadInput, match=r"gradient 0: expected shape \(3,\) and dtype torch.float32 on cpu, found \(4,\)"):
         functional.sgd(params, [torch.zeros(4)], [None], **SGD)
     with pytest.raises(heddle.BadInput, match="expected 1 gradients, found 0"):
         functional.sgd(params, [], [None], **SGD)

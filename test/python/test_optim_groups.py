@@ -1,5 +1,6 @@
 """Parameter groups, hyperparameters, gradients that are None, and schedulers."""
 
+import copy
 import os
 import re
 import sys
@@ -652,3 +653,36 @@ def test_groups_and_state_that_the_caller_damaged():
         ),
     ):
         assert damaged(change).startswith(message)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex64])
+def test_the_initial_sum_of_adagrad_is_that_of_the_constructor(dtype):
+    """PyTorch ignores the entry of a group, also of one that is added, loaded, changed or copied."""
+    entry = "initial_accumulator_value"
+
+    def sums(module):
+        made = [torch.nn.Parameter(torch.ones(2, dtype=dtype)) for _ in range(3)]
+        groups = [{"params": made[:1]}, {"params": made[1:2], entry: 0.5}]
+        optimizer = module.Adagrad(groups, foreach=False, **{entry: 0.25})
+        optimizer.add_param_group({"params": made[2:], entry: 0.75})
+        entries = [group[entry] for group in optimizer.param_groups]
+        optimizer.param_groups[0][entry] = 1.0
+        saved = optimizer.state_dict()
+        saved["state"] = {}
+        saved["param_groups"][1][entry] = 0.125
+        for step in range(4):
+            if step == 1:
+                optimizer.load_state_dict(saved)
+            if step == 2:
+                optimizer.state.clear()
+            if step == 3:
+                optimizer = copy.deepcopy(optimizer)
+                optimizer.state.clear()
+            params = [param for group in optimizer.param_groups for param in group["params"]]
+            for param in params:
+                param.grad = torch.full((2,), 0.5, dtype=dtype)
+            optimizer.step()
+            yield entries, [optimizer.state[param]["sum"].tolist() for param in params], [param.tolist() for param in params]
+
+    for ours, theirs in zip(sums(heddle.optim), sums(torch.optim)):
+        assert ours == theirs

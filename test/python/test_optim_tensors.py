@@ -265,11 +265,35 @@ def test_complex(name, dtype, device):
 def test_complex_parameters_with_state_of_another_width(dtype, options):
     """Such state would have half the elements that a step writes."""
     param = torch.nn.Parameter(torch.ones(100, dtype=dtype))
-    param.grad = torch.ones_like(param)
-    optimizer = heddle.optim.AdamW([param], **options)
     with pytest.raises(heddle.BadInput, match="parameter 0 of group 0: expected state of the type of its parts"):
+        heddle.optim.AdamW([param], **options)
+    with pytest.raises(heddle.BadInput, match="parameter 'weight': expected state of the type of its parts"):
+        heddle.optim.AdamW([("weight", param)], **options)
+    optimizer = heddle.optim.AdamW([torch.nn.Parameter(torch.ones(3))])
+    with pytest.raises(heddle.BadInput, match="parameter 0 of group 1: expected state of the type of its parts"):
+        optimizer.add_param_group({"params": [param], **options})
+    assert len(optimizer.param_groups) == 1
+    optimizer.add_param_group({"params": [param]})
+    optimizer.param_groups[1].update(options)
+    param.grad = torch.ones_like(param)
+    with pytest.raises(heddle.BadInput, match="parameter 0 of group 1: expected state of the type of its parts"):
         optimizer.step()
-    assert torch.equal(param.detach(), torch.ones(100, dtype=dtype))
+    assert torch.equal(param.detach(), torch.ones(100, dtype=dtype)) and not optimizer.state
+
+
+@pytest.mark.parametrize("master", ["f32", "split"])
+@pytest.mark.parametrize("dtype", [torch.complex32, torch.complex64], ids=str)
+def test_complex_parameters_have_no_masters(master, dtype):
+    """Refused when the optimizer is made, and when a group is added."""
+    param, real = (torch.nn.Parameter(torch.zeros(3, dtype=each)) for each in (dtype, torch.bfloat16))
+    with pytest.raises(heddle.BadInput, match="parameter 1 of group 0: expected a real parameter for master="):
+        heddle.optim.AdamW([real, param], master=master)
+    optimizer = heddle.optim.AdamW([real], master=master)
+    with pytest.raises(heddle.BadInput, match="parameter 0 of group 1: expected a real parameter for master="):
+        optimizer.add_param_group({"params": [param]})
+    optimizer.add_param_group({"params": [param], "master": None})
+    with pytest.raises(heddle.BadInput, match="expected real parameters, found torch.complex"):
+        heddle.optim.masters(optimizer)
 
 
 def test_real_state_of_16_bits_beside_complex_parameters():
@@ -321,15 +345,130 @@ def test_empty_parameters_count_steps(device):
     support.assert_same_state(ours, theirs)
 
 
-def test_gradients_of_another_type():
-    """A gradient in float32 of a parameter in bfloat16 is rounded to the type of the parameter."""
-    param = torch.nn.Parameter(torch.zeros(3, dtype=torch.bfloat16))
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64], ids=str)
+@pytest.mark.parametrize("other", [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64,
+                                   torch.complex128, torch.int64, torch.bool], ids=str)
+def test_gradients_of_another_type(name, dtype, other):
+    """A gradient is converted if that is exact, as half of torch's optimizers do; the others refuse it."""
+    param, same = (torch.nn.Parameter(torch.ones(3, dtype=dtype)) for _ in range(2))
+    grad = torch.tensor([0.5, 1.5, -2.0]).to(other)
     if not hasattr(param, "grad_dtype"):
         pytest.skip("this PyTorch keeps gradients in the type of their parameter")
-    param.grad_dtype = torch.float32
-    param.grad = torch.tensor([1.0, 2.0, 3.0])
-    heddle.optim.SGD([param], lr=1.0).step()
-    torch.testing.assert_close(param.detach(), torch.tensor([-1.0, -2.0, -3.0], dtype=torch.bfloat16))
+    param.grad_dtype = None
+    param.grad, same.grad = grad, grad.to(dtype) if dtype.is_complex or not other.is_complex else None
+    short, exact = (torch.float16, torch.bfloat16), {}
+    exact = {torch.float32: short, torch.float64: (*short, torch.float32), torch.complex64: (*short, torch.float32)}
+    optimizer = support.heddle_class(name)([param], lr=0.1)
+    if other == dtype or other in exact.get(dtype, ()):
+        optimizer.step()
+        support.heddle_class(name)([same], lr=0.1).step()
+        assert torch.equal(param, same)
+        return
+    expected = f"^gradient of parameter 0 of group 0: expected dtype {dtype}, found {other}; convert it"
+    with pytest.raises(heddle.BadInput, match=expected):
+        optimizer.step()
+    assert (param == 1).all() and not optimizer.state
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.complex64], ids=str)
+@pytest.mark.parametrize("wrong", [torch.int64, torch.int16, torch.uint8, torch.bool, torch.float8_e4m3fn, "parts"], ids=str)
+@pytest.mark.parametrize("steps", [0, 1])
+def test_state_of_another_kind_of_numbers(dtype, wrong, steps):
+    """PyTorch's steps fail as well. Integers, and real numbers for complex ones, would lose what they stand for."""
+    if wrong == "parts":
+        wrong = torch.float32 if dtype.is_complex else torch.complex64
+    param = torch.nn.Parameter(torch.ones(4, dtype=dtype))
+    optimizer = heddle.optim.Adam([param], lr=0.1)
+    param.grad = torch.ones_like(param)
+    for _ in range(steps):
+        optimizer.step()
+    state = {key: torch.zeros_like(param) for key in ("exp_avg", "exp_avg_sq")}
+    optimizer.state[param].update({"step": torch.tensor(1.0), **state, "exp_avg": torch.zeros(4).to(wrong)})
+    before = param.detach().clone()
+    with pytest.raises(heddle.BadInput, match=f"state 'exp_avg' of parameter 0 of group 0: expected .*{dtype}.* found {wrong}"):
+        optimizer.step()
+    assert torch.equal(param, before)
+
+
+@pytest.mark.parametrize("wrong", [torch.tensor(1j), torch.tensor(True), True, 1j, "1"], ids=str)
+def test_single_values_of_another_kind(wrong):
+    param = torch.nn.Parameter(torch.ones(4))
+    optimizer = heddle.optim.Adam([param], lr=0.1)
+    param.grad = torch.ones_like(param)
+    optimizer.step()
+    optimizer.state[param]["step"] = wrong
+    with pytest.raises(heddle.BadInput, match="state 'step' of parameter 0 of group 0: expected a (real )?number, found"):
+        optimizer.step()
+
+
+def _small(size):
+    return lambda value: torch.zeros(size, dtype=value.dtype)
+
+
+def _set_data(make):
+    def changed(value):
+        value.data = make(value)
+        return value
+
+    return changed
+
+
+#: State that has fewer bytes than a step writes, or other strides.
+_DAMAGES = {
+    "fewer elements": (_small(8), "expected a tensor of shape"),
+    "no elements": (_small(0), "expected a tensor of shape"),
+    "one element": (_small(()), "expected a tensor of shape"),
+    "another shape": (_small((1024, 64)), "expected a tensor of shape"),
+    "expanded": (lambda value: torch.zeros(1, dtype=value.dtype).expand(value.shape), r"memory of their own.* strides \(0, 0\)"),
+    "expanded rows": (lambda value: torch.zeros(value.shape[1]).expand(value.shape), r"memory of their own.* strides \(0, 1\)"),
+    "overlapping": (lambda value: torch.zeros(2048).as_strided(value.shape, (1, 1)), "memory of their own"),
+    "narrower": (lambda value: value.half(), None),
+    "wider": (lambda value: value.double(), None),
+    "strided": (lambda value: torch.zeros(64, 2048)[:, ::2].copy_(value), None),
+    "transposed": (lambda value: value.t().contiguous().t(), None),
+}
+
+
+@pytest.mark.parametrize("damage", _DAMAGES)
+@pytest.mark.parametrize("steps", [0, 2])
+@pytest.mark.parametrize("how", ["assigned", "data", "loaded"])
+@pytest.mark.parametrize("key", ["exp_avg_sq"])
+def test_no_step_writes_beyond_its_state(damage, steps, how, key):
+    """State that is too small is an error; state in another form is copied, and then has the values of the step."""
+    change, message = _DAMAGES[damage]
+    params = support.parameters(shapes=[(64, 1024), (5,)])
+    others = support.copies(params)
+    make = support.heddle_class("Adam")
+    ours, theirs = make(params, lr=0.1, amsgrad=True), make(others, lr=0.1, amsgrad=True)
+    for step in range(steps):
+        support.set_gradients(params, others, step)
+        ours.step()
+        theirs.step()
+    if not steps:
+        for optimizer, param in ((ours, params[0]), (theirs, others[0])):
+            zeros = {each: torch.zeros_like(param).detach() for each in ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")}
+            optimizer.state[param] = {"step": torch.zeros(()), **zeros}
+    changed = _set_data(change)(ours.state[params[0]][key]) if how == "data" else change(ours.state[params[0]][key])
+    if how == "loaded":
+        saved = ours.state_dict()
+        saved["state"][0] = {**saved["state"][0], key: changed}
+        ours.load_state_dict(saved)
+    elif how == "assigned":
+        ours.state[params[0]][key] = changed
+    support.set_gradients(params, others, steps)
+    before = [param.detach().clone() for param in params]
+    if message:
+        with pytest.raises(heddle.BadInput, match=f"state '{key}' of parameter 0 of group 0: .*{message}"):
+            ours.step()
+        assert all(map(torch.equal, params, before))
+        return
+    ours.step()
+    theirs.step()
+    for left, right in zip(params, others):
+        torch.testing.assert_close(left, right, rtol=1e-2, atol=1e-2)
+    found = ours.state[params[0]][key]
+    assert found.shape == params[0].shape and found.untyped_storage().nbytes() >= found.element_size() * found.numel()
 
 
 def test_state_in_float32_of_parameters_in_bfloat16():

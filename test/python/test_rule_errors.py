@@ -1,6 +1,7 @@
 """Mistakes in rules are heddle.BadInput, and point at the user's line."""
 
 import cProfile
+import fractions
 import math
 import pathlib
 import re
@@ -499,3 +500,27 @@ def test_values_in_range():
 def test_wrong_ranges(make, message):
     with pytest.raises(heddle.BadInput, match=rf"{re.escape(str(HERE))}:\d+: heddle.hyper: {message}"):
         make()
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), fractions.Fraction(10**400, 3), numpy.longdouble("1e400")], ids=lambda each: type(each).__name__)
+def test_numbers_beyond_double_precision(value):
+    """As a new value, and as an operand: the error has the place in the rule."""
+    if isinstance(value, numpy.longdouble) and numpy.isinf(value):
+        pytest.skip("long double is double here")
+
+    def new_param(p, g):
+        return value
+
+    def new_state(p, g, m):
+        return p - g, value
+
+    def operand(p, g):
+        return heddle.where(p > value, p, g)
+
+    for function, name in ((new_param, "p"), (new_state, "m"), (operand, None)):
+        with pytest.raises(heddle.BadInput) as caught:
+            heddle.rule(function).mlir()
+        line = function.__code__.co_firstlineno + (name is None)
+        text = str(caught.value)
+        assert "test_rule_errors.py:" in text and "expected a number in the range of double precision" in text, line
+        assert name is None or f"as the new value of '{name}', found" in text

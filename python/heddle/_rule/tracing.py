@@ -15,7 +15,7 @@ from .._values import short
 from ..errors import BadInput
 from .nodes import Level, Trace, is_library
 from .signature import Signature
-from .values import Value, describe, is_number, number_node
+from .values import Value, describe, in_double, is_number, number_node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -166,8 +166,13 @@ def _take_outputs(trace: Trace, result: object, returned: _Return) -> None:
             )
         if isinstance(value, Value) and value._trace is trace and not value._node.is_flag:
             trace.outputs.append(number_node(trace, value))
+        elif is_number(value) and (plain := in_double(value)) is not None:
+            trace.outputs.append(trace.constant(plain))
         elif is_number(value):
-            trace.outputs.append(trace.constant(value))
+            refuse(
+                f"rule '{signature.name}': expected a number in the range of double precision as the new value of "
+                f"'{name}', found {short(value)}"
+            )
         else:
             found = describe(value) if isinstance(value, Value) else short(value)
             refuse(f"rule '{signature.name}': expected a number as the new value of '{name}', found {found}")

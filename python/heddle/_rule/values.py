@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import functools
+import math
 import numbers
 
 from .._values import short
@@ -335,10 +336,19 @@ def _own(trace: Trace, value: Value) -> Node:
 
 def as_float(value: Any) -> float:
     """A plain number in double precision."""
+    found = in_double(value)
+    if found is None:
+        fail(f"expected a number in the range of double precision, found {short(value)}")
+    return found
+
+
+def in_double(value: Any) -> float | None:
+    """A plain number in double precision; None if it is finite and beyond the range."""
     try:
-        return float(value)
+        found = float(value)
     except OverflowError:
-        fail("expected a number in the range of double precision, found a larger integer")
+        return None
+    return None if math.isinf(found) and value != found else found
 
 
 def arithmetic(op: str, *operands: object) -> Value:

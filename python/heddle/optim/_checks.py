@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 from ..errors import BadInput
+from ._overlap import elements_overlap
 from ._torch import NAMES, lacks_memory, real_dtype, torch
 
 TYPE_CHECKING = False
@@ -52,11 +53,43 @@ def check_gradient(optimizer: str, member: Member, shard: Any, grad: Any) -> Non
             f"gradient of parameter {member.name}: expected shape {tuple(shard.shape)} on {shard.device}, "
             f"found {tuple(grad.shape)} on {grad.device}"
         )
-    if grad.dtype != shard.dtype and (grad.dtype.is_complex or real_dtype(grad.dtype) not in NAMES):
+    if grad.dtype != shard.dtype and not _holds(shard.dtype, grad.dtype):
         raise BadInput(
-            f"gradient of parameter {member.name}: expected dtype {shard.dtype}, found {grad.dtype}"
+            f"gradient of parameter {member.name}: expected dtype {shard.dtype}, found {grad.dtype}; convert it with "
+            ".to(), which may round"
         )
     check_memory(f"gradient of parameter {member.name}", grad)
+
+
+def _holds(dtype: Any, other: Any) -> bool:
+    """Whether an element type has all numbers of another one."""
+    if real_dtype(other) not in NAMES or (other.is_complex and not dtype.is_complex):
+        return False
+    own, found = (torch.finfo(real_dtype(each)) for each in (dtype, other))
+    return bool(found.eps >= own.eps and found.max <= own.max and found.smallest_normal >= own.smallest_normal)
+
+
+def check_large(what: str, found: Any, dtype: Any) -> None:
+    """Refuses state as large as its parameter in another kind of numbers, or whose elements share memory.
+
+    State of another width of floating point is converted, as loaded state is.
+    """
+    is_other = real_dtype(found.dtype) not in NAMES or found.is_complex() != dtype.is_complex
+    if found.dtype != dtype and (is_other or not (dtype.is_floating_point or dtype.is_complex)):
+        raise BadInput(
+            f"{what}: expected dtype {dtype}, or another width of it, found {found.dtype}; convert it with .to()"
+        )
+    if elements_overlap(found):
+        raise BadInput(
+            f"{what}: expected elements with memory of their own, because a step writes them, found shape "
+            f"{tuple(found.shape)} with strides {found.stride()}, as from expand(); assign a clone()"
+        )
+
+
+def check_single(what: str, found: Any) -> None:
+    """Refuses a value that is no real number."""
+    if found.is_complex() or found.dtype == torch.bool:
+        raise BadInput(f"{what}: expected a real number, found dtype {found.dtype}")
 
 
 def check_state(what: str, found: Any) -> None:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from ._spec import Spec
 
 
+#: Collections whose entries have no places, or are no numbers.
+_WITHOUT_ORDER = (dict, set, frozenset, str, bytes)
+
+
 def read(group: Mapping[str, Any], name: str, parts: Mapping[str, tuple[str, int]]) -> Any:
     """The value of a hyperparameter in a group."""
     key, index = parts.get(name, (name, None))
@@ -27,7 +31,7 @@ def read(group: Mapping[str, Any], name: str, parts: Mapping[str, tuple[str, int
         return value
     count = sum(entry == key for entry, _ in parts.values())
     try:
-        found = len(value)
+        found = None if isinstance(value, _WITHOUT_ORDER) else len(value)
     except Exception:  # any library's object may refuse
         found = None
     if found != count:

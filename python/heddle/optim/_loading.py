@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from . import _masters
 from ._origin import check_origin
-from ._torch import is_distributed, torch
+from ._torch import copy_into, is_distributed, torch
 from ._tracking import peek
 
 TYPE_CHECKING = False
@@ -59,7 +59,8 @@ def keep_tensors(state: Mapping[Any, Any], before: Mapping[Any, Any]) -> None:
                 old = known.get(key)
                 is_other = isinstance(old, torch.Tensor) and old is not value
                 if is_other and isinstance(value, torch.Tensor) and old.shape == value.shape:
-                    entries[key] = old.copy_(value)
+                    copy_into(old, value)
+                    entries[key] = old
 
 
 def restore_values(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
@@ -87,7 +88,7 @@ def restore_values(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
                 if not _is_rounded(param, value, found):
                     continue
                 if found.dtype == value.dtype:  # a captured step uses the tensor
-                    found.copy_(value)
+                    copy_into(found, value)
                 else:
                     optimizer.state[param][key] = value.detach().to(device=found.device, copy=True)
 

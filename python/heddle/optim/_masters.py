@@ -9,7 +9,7 @@ from __future__ import annotations
 from .._values import short
 from ..errors import BadInput
 from . import _storage, _stored_tensors
-from ._torch import is_distributed, local, torch
+from ._torch import copy_into, is_distributed, local, making_tensors, torch
 from ._tracking import peek
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ def masters(optimizer: Optimizer) -> list[Any]:
         BadInput: a parameter is complex.
     """
     _check_real(optimizer)
-    with torch.no_grad():
+    with making_tensors():
         return [_master(param, optimizer.state.get(param, {})) for group in optimizer.param_groups for param in group["params"]]
 
 
@@ -70,7 +70,7 @@ def load_masters(optimizer: Optimizer, values: Sequence[Any]) -> None:
             raise BadInput(f"values[{place}]: expected a tensor of shape {tuple(param.shape)}, found {found}")
         _check_numbers(f"values[{place}]", value)
     own = {_memory(param) for _, param in pairs}
-    with torch.no_grad():
+    with making_tensors():
         # A value may be another parameter, which is written before it is read.
         values = [value.clone() if _memory(value) in own else value for value in values]
         for (group, param), value in zip(pairs, values):
@@ -95,10 +95,10 @@ def _set_master(group: Mapping[str, Any], param: Any, state: Any, value: Any) ->
     key = _key(group, param)
     if key == _storage.LOW:
         high, low = _stored_tensors.split(value)
-        param.copy_(high)
+        copy_into(param, high)
         _set(state, key, low)
     else:
-        param.copy_(value)
+        copy_into(param, value)
         if key is not None:
             _set(state, key, value)
 
@@ -107,7 +107,7 @@ def _set(state: Any, key: str, value: Any) -> None:
     """Sets state; a tensor that a captured step uses keeps its memory."""
     known = peek(state, key)
     if isinstance(known, torch.Tensor) and known.dtype == value.dtype and known.shape == value.shape:
-        known.copy_(value)
+        copy_into(known, value)
     else:
         state[key] = value.clone()
 
@@ -184,7 +184,7 @@ def restore(optimizer: Optimizer, entries: Sequence[Mapping[str, Any]], loaded: 
         group.update(own)
     places = [place for group in loaded["param_groups"] for place in group["params"]]
     pairs = [(group, param) for group in optimizer.param_groups for param in group["params"]]
-    with torch.no_grad():
+    with making_tensors():
         for place, (group, param) in zip(places, pairs):
             raw = loaded["state"].get(place)
             if isinstance(raw, dict) and param in optimizer.state:

@@ -115,14 +115,46 @@ def _families(members: Sequence[Member], states: States, state_dtype: str | None
         if dtype not in families:
             state = state_dtype or NAMES[_state_dtype(dtype, members, states)]
             families[dtype] = Family(NAMES[dtype], NAMES[dtype], state)
-        # State of another width than the parts of complex numbers would be a real tensor, with one part for two.
-        if member.param.is_complex() and families[dtype].state != families[dtype].param:
-            raise BadInput(
-                f"parameter {member.name}: expected state of the type of its parts, {NAMES[dtype]}, because it is "
-                f"{member.param.dtype}, found 'state_dtype' or state of {families[dtype].state}; put complex parameters "
-                "into an optimizer of their own, without 'state_dtype'"
-            )
+        check_complex(member.param, member.name, families[dtype].state)
     return families
+
+
+def check_complex(param: Any, name: str, state: str) -> None:
+    """Refuses state of another width than the parts of complex numbers: a real tensor, with one part for two."""
+    own = NAMES.get(real_dtype(param.dtype))
+    if param.is_complex() and state != own:
+        raise BadInput(
+            f"parameter {name}: expected state of the type of its parts, {own}, because it is {param.dtype}, found "
+            f"'state_dtype' or state of {state}; put complex parameters into an optimizer of their own, without "
+            "'state_dtype'"
+        )
+
+
+def check_storage_of(group: dict[str, Any], place: int) -> None:
+    """Refuses complex parameters in a group whose arguments of storage need real ones.
+
+    Args:
+        group: the group.
+        place: its place among the groups of the optimizer.
+    """
+    options = _storage.options_of(group)
+    for index, param in enumerate(group["params"]):
+        if not param.is_complex():
+            continue
+        name = member_name(group, index, place)
+        if options["state_dtype"] is not None:
+            check_complex(param, name, options["state_dtype"])
+        if options["master"] is not None:
+            raise BadInput(
+                f"parameter {name}: expected a real parameter for master={options['master']!r}, found {param.dtype}; put "
+                "complex parameters into a group without 'master'"
+            )
+
+
+def member_name(group: dict[str, Any], index: int, place: int) -> str:
+    """The name of a parameter in messages."""
+    names = group.get("param_names", ())
+    return repr(names[index]) if index < len(names) else f"{index} of group {place}"
 
 
 def _state_dtype(dtype: Any, members: Sequence[Member], states: States) -> Any:
@@ -133,6 +165,7 @@ def _state_dtype(dtype: Any, members: Sequence[Member], states: States) -> Any:
                 if (
                     key not in _storage.TYPES
                     and isinstance(value, torch.Tensor)
+                    and not value.is_nested
                     and value.shape == member.param.shape
                     and value.dtype in NAMES
                     and value.dtype != dtype

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import itertools
+import math
 import operator
 import os
 import threading
@@ -23,12 +24,12 @@ from ..errors import BadInput
 from . import _average, _capture, _loading, _norm, _programs, _storage, _stored_tensors
 from ._arguments import bind
 from ._hyperparameters import check_readable, number_of, read
-from ._members import Member
+from ._members import Member, check_storage_of, member_name
 from ._part import Part
 from ._spec import Spec
 from ._tail import Tail
 from ._tensors import Stale
-from ._torch import can_step, is_distributed, local, torch
+from ._torch import can_step, is_distributed, local, making_tensors, torch
 from ._tracking import Changes, States
 
 TYPE_CHECKING = False
@@ -141,6 +142,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         super().add_param_group(param_group)
         try:
             self._check_group(self.param_groups[-1])
+            if self.spec.stores:
+                check_storage_of(self.param_groups[-1], len(self.param_groups) - 1)
         except Exception:
             del self.param_groups[-1]
             raise
@@ -171,13 +174,16 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                 check_readable(spoken, value)
                 read_value = value
             else:
-                read_value = real(value)  # a number of any library may refuse to be compared
+                # A number of any library may refuse to be compared. A bool is a number, as in PyTorch.
+                read_value = float(value) if isinstance(value, bool) else real(value)
+                if read_value is None and isinstance(value, int):
+                    number(value, spoken)  # beyond the range of double precision
                 if read_value is None:
                     raise TypeError(f"{spoken}: expected a number, found {short(value)}")
             if index is not None:
                 if not 0.0 <= read_value < 1.0:
                     raise ValueError(f"Invalid {_singular(key)} parameter at index {index}: {value}")
-            elif not 0.0 <= read_value:
+            elif not 0.0 <= read_value or (name == "momentum" and read_value == math.inf):
                 raise ValueError(f"Invalid {_SPOKEN.get(name, f'{name} value')}: {value}")
         for name in _unchecked(spec):
             value = number_of(group, name, spec)
@@ -242,7 +248,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         Raises:
             BadInput: the groups or the state are those of another class, or exact parameters do not fit. Nothing is written.
         """
-        with self._lock:
+        with self._lock, making_tensors():
             _loading.load(self, state_dict, super().load_state_dict)
 
     def push_hyperparameters(self) -> None:
@@ -251,7 +257,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         Call it before a replay of the captured graph, on the stream of the replay, after a scheduler or the caller has
         changed a group. Steps that are not captured read the groups themselves.
         """
-        with self._lock, torch.no_grad():
+        with self._lock, making_tensors():
             for part in self._captured:
                 part.hyperparameters.update(self.param_groups, part.current_stream())
                 if self._max_norm is not None and part.clips:
@@ -375,6 +381,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         busy = [part for part in parts if not part.is_idle]
         for part in busy:
             part.copy_in()
+        if not busy:
+            self.state.changes.keep()
         if is_scaled:
             for part in busy:
                 part.set_scaling(scale, found_inf)
@@ -383,6 +391,12 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             return
         for part in busy:
             part.replay()
+
+    def _undo_changes(self) -> None:
+        """After an error, makes the state what it was before the step."""
+        self._getter = None  # the next step checks the groups again
+        if type(self.state) is States:
+            self.state.changes.undo()
 
     def _current_parts(self, is_scaled: bool) -> list[Part]:
         if self._retired:
@@ -436,7 +450,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         """The options of a group that choose its part."""
         group, spec = self.param_groups[place], self.spec
         entries = {**spec.defaults, **spec.fixed}
-        switches = {name: _is_not_zero(read(group, name, spec.parts), name) for name in spec.switches}
+        switches = {name: _is_on(read(group, name, spec.parts), name, spec) for name in spec.switches}
         options = (
             (_truth(group.get(name, entries[name]), name) and switches.get(spec.needs.get(name, ""), True))
             if isinstance(entries.get(name), bool)
@@ -474,10 +488,9 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         for place, group in enumerate(groups):
             if group.get("differentiable"):
                 _check_differentiable(group["params"], spec.name)
-            names = group.get("param_names", ())
             switches = self._switches(place)
             for index, param in enumerate(group["params"]):
-                name = repr(names[index]) if index < len(names) else f"{index} of group {place}"
+                name = member_name(group, index, place)
                 if param.grad is None and not can_step(param):
                     skipped.append(param)
                     continue
@@ -499,6 +512,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                 clip=clip,
                 states=self.state,
                 hidden=self._hidden,
+                defaults=self.defaults,
                 reduction=key[1],
                 captured=captured,
                 first_blocks=lambda: _stored_tensors.first_blocks(groups),
@@ -542,6 +556,13 @@ def _nothing(group: Mapping[str, Any]) -> tuple[Any, ...]:
 def _is_not_zero(value: Any, name: str) -> bool:
     # The value of a tensor on a device is not read.
     return (isinstance(value, torch.Tensor) and value.device.type != "cpu") or number(value, name) != 0
+
+
+def _is_on(value: Any, name: str, spec: Spec) -> bool:
+    """Whether a hyperparameter that is a switch is on."""
+    if not spec.switches_need_positive or (isinstance(value, torch.Tensor) and value.device.type != "cpu"):
+        return _is_not_zero(value, name)
+    return number(value, name) > 0
 
 
 def _truth(value: Any, name: str) -> bool:
@@ -636,17 +657,25 @@ def _check_differentiable(params: Sequence[Any], name: str) -> None:
 
 
 def _run(optimizer: Optimizer) -> None:
+    if _is_inference_mode():
+        with making_tensors():  # of this step, for later ones outside of the mode
+            return _run(optimizer)
     # As torch.no_grad(), which takes longer than the rest of a step whose bindings are known.
     is_enabled = torch.is_grad_enabled()
     set_grad_enabled = torch._C._set_grad_enabled
     set_grad_enabled(False)
     try:
         with optimizer._lock:
-            optimizer._run()
+            try:
+                optimizer._run()
+            except BaseException:
+                optimizer._undo_changes()
+                raise
     finally:
         set_grad_enabled(is_enabled)
 
 
+_is_inference_mode: Any = torch.is_inference_mode_enabled
 # A graph that torch.compile makes ends before the step, and another one starts after it.
 _step: Any = torch._disable_dynamo(_run)
 _is_traced: Any = torch.compiler.is_dynamo_compiling

@@ -21,7 +21,7 @@ from ._torch import local, local_gradient, mark_changed, real_numel, torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from ..graph import Graph
@@ -42,6 +42,7 @@ class Part:
         scaled, clip: as in `_programs.Form`.
         states: the state of all parameters.
         hidden: the tensors of state that torch's optimizer does not have, by parameter.
+        defaults: the entries that the constructor of the optimizer was given.
         captured: the step is captured into a CUDA graph of the caller.
         first_blocks: the function that returns the first block of the random numbers of each parameter.
     """
@@ -56,6 +57,7 @@ class Part:
         clip: str,
         states: States,
         hidden: dict[Any, dict[str, Any]],
+        defaults: Mapping[str, Any],
         reduction: Any = None,
         captured: bool = False,
         first_blocks: Any = None,
@@ -68,7 +70,7 @@ class Part:
         executable = _programs.executable(_programs.text(spec, self.form), self.device)
         self.graph = executable.graph(device=None if self.device.type == "cpu" else self.device.index)
         self._tensors = Tensors(spec.name, self._members, self.graph)
-        self.state = StateLists(spec, self._members, self._tensors, self.graph, states, hidden)
+        self.state = StateLists(spec, self._members, self._tensors, self.graph, states, hidden, defaults)
         self.lists_of_hyperparameters = {
             name: self.new_addresses(self.graph, name, 0) for name in self.hyperparameter_names(lists=True)
         }
@@ -314,6 +316,7 @@ class Part:
             self._separate(error)
             self.copy_in()
             return self.replay()
+        self._changes.keep()
         self._tensors.write_back()
         if self.spec.zeroes and self._tensors.special:
             self._zero_gradients()

@@ -93,6 +93,8 @@ class Spec:
     optional: Sequence[str] = ()
     #: Hyperparameters for which zero is an option as well, because the state depends on it, such as ``momentum``.
     switches: Sequence[str] = ()
+    #: Whether a switch is off, too, if its value is negative, as after a change of the group.
+    switches_need_positive: bool = False
     #: {"dampening": "momentum"}: the first is left out of the program of a group whose second, a switch, is zero.
     needs: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: Entries of every parameter group that are not in the signature.
@@ -102,6 +104,8 @@ class Spec:
     parts: Mapping[str, tuple[str, int]] = dataclasses.field(default_factory=dict)
     #: {"step_size": "lr"}: the value of the entry, in the group of a parameter, is the initial value of the state.
     initial: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: Entries of `initial` that hold for all groups as the constructor was given them: those of groups are kept only.
+    of_constructor: Sequence[str] = ()
     #: Entries that do nothing else: they are no arguments of the program.
     only_initial: Sequence[str] = ()
     #: Entries that torch's optimizer and the function of `optim.functional` do not have. A parameter group has

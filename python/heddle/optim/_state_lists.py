@@ -16,14 +16,14 @@ from .. import _fast
 from .._values import counted, listed, number
 from ..errors import BadInput
 from . import _storage, _stored_tensors
-from ._checks import check_state
+from ._checks import check_large, check_single, check_state
 from ._hyperparameters import check_readable
 from ._torch import DTYPES, empty_in_order, is_dense, is_distributed, local, same_order, torch
 from ._tracking import Bound, MemberState, peek
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from ..graph import Graph
@@ -58,6 +58,7 @@ class StateLists:
         graph: the graph, whose lists of state are bound.
         states: the state of all parameters.
         hidden: the tensors of state that torch's optimizer does not have, by parameter.
+        defaults: the entries that the constructor was given.
 
     Attributes:
         lists: the lists of the program.
@@ -72,8 +73,9 @@ class StateLists:
         graph: Graph,
         states: States,
         hidden: dict[Any, dict[str, Any]],
+        defaults: Mapping[str, Any],
     ) -> None:
-        self._spec, self._members, self._tensors = spec, members, tensors
+        self._spec, self._members, self._tensors, self._defaults = spec, members, tensors, defaults
         self._all, self._all_hidden = states, hidden
         self.lists = self._state_lists(graph.executable)
         self._has_visible = any(each.visible for each in self.lists)
@@ -117,6 +119,7 @@ class StateLists:
         """
         places = [int(place) for place in numpy.flatnonzero(active)]
         keys = [each.key for each in self.lists if each.visible]
+        self._remember(places)
         visible = [self.of(place) for place in places]
         hidden = [self.hidden_of(place) for place in places] if len(keys) < len(self.lists) else []
         for state, others in zip(visible, hidden):
@@ -168,6 +171,15 @@ class StateLists:
         self._layouts = _fast.layouts(tensors, self._api)
         self._bytes = bytearray(8 * len(tensors))
         _fast.addresses(tensors, self._api, self._bytes, self._layouts)
+
+    def _remember(self, places: Sequence[int]) -> None:
+        """Records the state of these members: a step that fails leaves it as it was."""
+        for states in (self._all, self._all_hidden):
+            self._all.changes.remember(states)
+            for place in places:
+                state = dict.get(states, self._members.all[place].param)
+                if isinstance(state, dict):
+                    self._all.changes.remember(state)
 
     def bind(self) -> None:
         """Binds the addresses that were read."""
@@ -222,7 +234,10 @@ class StateLists:
         if isinstance(value, torch.Tensor):
             check_state(what, local(value))
         if each.rank == 0:
+            if isinstance(value, bool):
+                raise BadInput(f"{what}: expected a number, found {value}")
             if isinstance(value, torch.Tensor):
+                check_single(what, value)
                 if value.numel() != 1:
                     raise BadInput(f"{what}: expected one value, found shape {tuple(value.shape)}")
                 found = local(value).detach().resolve_neg()
@@ -242,6 +257,7 @@ class StateLists:
             raise BadInput(f"{what}: expected a shard of shape {tuple(shard.shape)}, found {tuple(found.shape)}")
         if found.device == self._members.device and found.dtype == dtype and is_dense(found) and same_order(found, order):
             return value
+        check_large(what, found, dtype)
         if is_distributed(value):
             return value.to(device=self._members.device, dtype=dtype).contiguous()
         return empty_in_order(order, dtype).copy_(value)
@@ -273,7 +289,7 @@ class StateLists:
             with torch.no_grad():
                 return [self._members.all[place].param.detach().to(torch.float32) for place in places]
         entry = self._spec.initial.get(each.key)
-        values = [groups[self._members.all[place].group][entry] if entry else each.initial for place in places]
+        values = [self._entries_of(place, groups, entry)[entry] if entry else each.initial for place in places]
         for value in values:
             if isinstance(value, torch.Tensor):
                 check_readable(str(entry), value)
@@ -289,6 +305,10 @@ class StateLists:
             if isinstance(value, torch.Tensor):
                 made[place].copy_(value.detach().reshape(()))
         return list(made.unbind())
+
+    def _entries_of(self, place: int, groups: Sequence[dict[str, Any]], entry: str) -> Mapping[str, Any]:
+        """The entries that have the initial value of a member's state."""
+        return self._defaults if entry in self._spec.of_constructor else groups[self._members.all[place].group]
 
     def _filled(self, key: str, place: int, value: Any, entry: str) -> Any:
         """New state as large as the parameter, whose elements have a value: a number, or a tensor of one element."""

@@ -12,7 +12,7 @@ from .. import _fast
 from ..errors import BadInput
 from ._checks import check_gradient, check_memory, check_param
 from ._overlap import elements_overlap, overlapping_pair
-from ._torch import empty_in_order, is_dense, is_distributed, local, local_gradient, same_order, torch
+from ._torch import copy_into, empty_in_order, is_dense, is_distributed, local, local_gradient, same_order, torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -235,6 +235,6 @@ class Tensors:
     def write_back(self) -> None:
         """Copies the results to the parameters that were stepped in copies."""
         for param, shadow in self._written_back:
-            param.copy_(shadow)
+            copy_into(param, shadow)
         # The next step reads these tensors again; gradients must not be kept until then.
         self._copied_in, self._written_back = [], []

@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 
 from .. import _fast
@@ -14,6 +15,7 @@ from ..errors import Unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 try:
@@ -123,6 +125,25 @@ def same_order(tensor: Any, other: Any) -> bool:
 def empty_in_order(tensor: Any, dtype: Any) -> Any:
     """A new tensor with the shape of `tensor`, dense, and with its elements in the same order in memory."""
     return torch.empty_like(tensor, dtype=dtype, memory_format=torch.preserve_format, requires_grad=False)
+
+
+@contextlib.contextmanager
+def making_tensors() -> Iterator[None]:
+    """Makes normal tensors, without gradients, also inside ``torch.inference_mode()``.
+
+    PyTorch refuses to change an inference tensor outside of that mode. What an optimizer keeps is changed later.
+    """
+    with torch.inference_mode(False), torch.no_grad():
+        yield
+
+
+def copy_into(tensor: Any, values: Any) -> None:
+    """Copies values into a tensor of the caller, which may be an inference tensor."""
+    if tensor.is_inference():
+        with torch.inference_mode():
+            tensor.copy_(values)
+    else:
+        tensor.copy_(values)
 
 
 def mark_changed(tensors: Any) -> None:

@@ -26,21 +26,43 @@ class Changes:
 
     Attributes:
         is_shared: whether a caller may have a tensor of the state.
+        before: the dictionaries that this step changes, each with its entries before, until the step has run.
     """
 
-    __slots__ = ("count", "is_shared", "tensors")
+    __slots__ = ("before", "count", "is_shared", "tensors")
 
     def __init__(self) -> None:
         self.count = 0
         self.is_shared = False
         self.tensors: weakref.WeakSet[Bound] = weakref.WeakSet()
+        self.before: list[tuple[dict[Any, Any], dict[Any, Any]]] = []
 
     def add(self) -> None:
         """Counts a change. State that the caller replaces is not kept alive here."""
-        self.count += 1
         self.is_shared = True
+        self._forget_bound()
+
+    def _forget_bound(self) -> None:
+        self.count += 1
         for bound in self.tensors:
             bound.tensors = ()
+
+    def remember(self, entries: dict[Any, Any]) -> None:
+        """Records the entries of a dictionary that the step may change, in case it fails."""
+        self.before.append((entries, dict(dict.items(entries))))  # which do not count as read
+
+    def keep(self) -> None:
+        """From here on, nothing is undone: a launch has used the state."""
+        self.before.clear()
+
+    def undo(self) -> None:
+        """Gives the dictionaries that a failed step has changed their entries back."""
+        before, self.before = self.before, []
+        for entries, old in reversed(before):
+            dict.clear(entries)
+            dict.update(entries, old)
+        if before:
+            self._forget_bound()  # the step may have bound what it has created
 
 
 class Bound:

@@ -21,7 +21,7 @@ from ._arguments import arguments_of, bind, docstring, function_name
 from ._optimizer import Optimizer, optimizer_class
 from ._spec import Spec
 from ._table import SPECS
-from ._torch import mark_changed, torch
+from ._torch import copy_into, making_tensors, mark_changed, torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class _Call:
         values: dict[str, Any],
         scaling: tuple[Any, Any],
     ) -> None:
-        with self._lock:
+        with self._lock, making_tensors():
             optimizer = self._optimizer(params)
             group = optimizer.param_groups[0]
             own = group["params"]
@@ -95,7 +95,7 @@ def _give_back(members: Any, place: int, made: Any) -> None:
     """Passes state to the caller that was created in the step, or that the program needed in another form."""
     given = members[place]
     if given is not None and made is not None:
-        given.copy_(made)
+        copy_into(given, made)
     else:
         members[place] = made
 
@@ -179,10 +179,10 @@ def _function(spec: Spec) -> Callable[..., None]:
             arguments[place] = lists["step"] = _counters(name, list(signature.parameters)[place], arguments[place])
         _check_tensors(name, dict(zip(signature.parameters, arguments[: 2 + len(states)])))
         for place, (param, grad) in enumerate(zip(params, grads)):
-            if grad is not None and (grad.shape != param.shape or grad.device != param.device):
+            if grad is not None and (grad.shape != param.shape or grad.device != param.device or grad.dtype != param.dtype):
                 raise BadInput(
-                    f"{name}: gradient {place}: expected shape {tuple(param.shape)} on {param.device}, found "
-                    f"{tuple(grad.shape)} on {grad.device}"
+                    f"{name}: gradient {place}: expected shape {tuple(param.shape)} and dtype {param.dtype} on "
+                    f"{param.device}, found {tuple(grad.shape)} and {grad.dtype} on {grad.device}"
                 )
         for argument, (key, members) in zip(list(signature.parameters)[2:], zip(states, arguments[2:])):
             if key not in spec.unneeded or values[spec.unneeded[key]]:
