@@ -410,6 +410,16 @@ def test_a_reset_of_the_state_starts_again():
     run.check()
 
 
+def test_state_of_another_optimizer_is_reported():
+    """An entry that is missing until it is set does not hide that the others are not those of the optimizer."""
+    run = Run("LARS")
+    run.average()
+    run.optimizer.state[run.params[0]]["exp_avg"] = torch.ones(3, 4)
+    with pytest.warns(UserWarning, match="found only 'exp_avg', as in the state of another optimizer; 1 parameter of"):
+        run.step(2)
+    run.check()
+
+
 def test_entries_of_a_hook_stay():
     """A hook of the state dictionary may add a buffer."""
     run = Run("SGD")

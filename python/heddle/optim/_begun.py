@@ -52,7 +52,7 @@ def _not_begun(optimizer: Optimizer) -> list[tuple[Any, str]]:
     ]
 
 
-def leave_out(optimizer: Optimizer, states: Mapping[Any, Any], keys: Mapping[Any, Any]) -> None:
+def leave_out(optimizer: Optimizer, states: dict[Any, Any], keys: Mapping[Any, Any]) -> None:
     """Removes the entries that no step has set from plain dictionaries.
 
     Args:

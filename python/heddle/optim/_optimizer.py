@@ -467,7 +467,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             options[name] = any(
                 _is_not_zero(number_of(self.param_groups[place], name, spec), name) for place in places
             ) and (needed is None or options.get(needed, True))
-            if self._counts_steps and name in spec.counted and options.get(needed, True):
+            if self._counts_steps and name in spec.counted and (needed is None or options.get(needed, True)):
                 options[name] |= not options[spec.counted[name]]
         return tuple(options.items())
 

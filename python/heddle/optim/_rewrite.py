@@ -257,9 +257,9 @@ def count_averages(text: str, without: str, endings: Sequence[str]) -> str:
     if len(added) != len(endings):
         names = ", ".join(argument.name for argument in added)
         raise BadInput(f"program: expected one step counter of the average for each family, found {names}")
-    names = {argument.name: f"{AVERAGED}{ending}" for argument, ending in zip(added, endings)}
-    module.arguments = [argument._replace(name=names.get(argument.name, argument.name)) for argument in module.arguments]
-    module.replace_uses({argument.name: (names[argument.name], argument.type) for argument in added})
+    counts = {argument.name: f"{AVERAGED}{ending}" for argument, ending in zip(added, endings)}
+    module.arguments = [argument._replace(name=counts.get(argument.name, argument.name)) for argument in module.arguments]
+    module.replace_uses({argument.name: (counts[argument.name], argument.type) for argument in added})
     return module.text()
 
 

@@ -200,12 +200,12 @@ class StateLists:
     def _check_complete(self, places: Sequence[int], states: Sequence[Any]) -> None:
         """Refuses state that lacks an entry beside others, such as that of another optimizer: torch does not create it."""
         # The lists of storage are made of the parameters if they are missing.
-        counts, counted = self._spec.hidden, {*self._spec.hidden.values()}
+        counts, set_later = self._spec.hidden, {*self._spec.hidden.values()}
         own = [each.key for each in self.lists if each.visible and each.key not in (*_storage.TYPES, *counts)]
         keys = [key for key in self._spec.functional or own if key not in self._spec.unneeded]
         # An entry that is counted is missing until a step sets it.
-        needed = [key for key in keys if key not in counted]
-        known = {*keys, *_storage.TYPES, *counts, *counted}
+        needed = [key for key in keys if key not in set_later]
+        known = {*keys, *_storage.TYPES, *counts, *set_later}
         others = []
         for place, state in zip(places, states):
             is_other = any(key not in known for key in dict.keys(state))
