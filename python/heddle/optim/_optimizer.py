@@ -21,7 +21,7 @@ import numpy
 from .. import _fast
 from .._values import listed, number, real, short
 from ..errors import BadInput
-from . import _average, _capture, _loading, _norm, _programs, _storage, _stored_tensors
+from . import _average, _begun, _capture, _loading, _norm, _programs, _storage, _stored_tensors
 from ._arguments import bind
 from ._hyperparameters import check_readable, number_of, read
 from ._members import Member, check_storage_of, member_name
@@ -127,6 +127,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         #: Entries that torch's optimizer does not have, and that no group has so far.
         self._absent: Sequence[str] = ()
         self._hidden: dict[Any, dict[str, Any]] = {}
+        #: Whether programs count the steps of hidden state (`_begun`), because some step can be skipped.
+        self._counts_steps = False
         self._captured: list[Part] = []
         self._retired: list[Any] = []
 
@@ -204,24 +206,34 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             raise RuntimeError("`fused` does not support `differentiable`")
 
     def state_dict(self) -> dict[str, Any]:
-        """The state, as `torch.optim.Optimizer.state_dict` returns it, in plain dictionaries."""
+        """The state, as `torch.optim.Optimizer.state_dict` returns it, in plain dictionaries.
+
+        A momentum buffer and an average are not there as long as all steps that would set them have been skipped.
+        """
         found: dict[str, Any] = super().state_dict()
         state = found.get("state")
         if isinstance(state, dict):
             found["state"] = {
                 key: dict(value) if isinstance(value, dict) else value for key, value in state.items()
             }
+            params = (param for group in self.param_groups for param in group["params"])
+            places: dict[Any, int] = {}
+            for place, param in enumerate(params):
+                places.setdefault(param, place)
+            _begun.leave_out(self, found["state"], places)
         return found
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         if isinstance(self.state, States):
             state["state"] = _plain(self.state)
+            _begun.leave_out(self, state["state"], {param: param for param in self.state})
         state["_max_norm"], state["_tail"] = self._max_norm, self._tail
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         captured, before = getattr(self, "_captured", []), getattr(self, "state", None)
+        hidden = getattr(self, "_hidden", {})
         self._reset()
         self._captured = captured
         self._max_norm = getattr(self, "_max_norm", None)
@@ -238,6 +250,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                 group.setdefault(name, value)
         if captured and before is not None:
             _loading.keep_tensors(self.state, before)
+            _begun.restart(self, before, hidden)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Loads state, as `torch.optim.Optimizer.load_state_dict` does; single values keep their precision.
@@ -468,6 +481,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             options[name] = any(
                 _is_not_zero(number_of(self.param_groups[place], name, spec), name) for place in places
             ) and (needed is None or options.get(needed, True))
+            if self._counts_steps and name in spec.counted and (needed is None or options.get(needed, True)):
+                options[name] |= not options[spec.counted[name]]
         return tuple(options.items())
 
     def _make_parts(self, is_scaled: bool, *, captured: bool = False) -> list[Part]:
@@ -479,6 +494,9 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         getter = operator.itemgetter(*keys, *keys[:1]) if keys else _nothing
         seen = [_seen(group, _params_of(group, place), getter(group)) for place, group in enumerate(groups)]
         self._check_storage()
+        if is_scaled and spec.counted and not self._counts_steps:
+            self._counts_steps = True
+            self._parts = {}  # they do not count
         if type(self.state) is not States:
             if not isinstance(self.state, dict):
                 raise BadInput(f"state: expected a dictionary, found {type(self.state).__name__}")

@@ -56,9 +56,12 @@ def text(spec: Spec, form: Form) -> str:
     with _lock:
         if (spec, form) not in _texts:
             program = spec.program(form.families, form.groups, dict(form.options))
-            if form.clip or form.scaled or spec.accumulation != 1 or spec.clip_value is not None:
+            if form.clip or form.scaled or spec.accumulation != 1 or spec.clip_value is not None or spec.averages:
                 module = program if "\n" in program else inspection.emit(program, "foreach")
                 endings = suffixes(form.families)
+                if spec.averages:
+                    without = spec.averages(form.families, form.groups, dict(form.options))
+                    module = _rewrite.count_averages(module, inspection.emit(without, "foreach"), endings)
                 if spec.clip_value is not None:
                     module = _rewrite.clip_value(module, form.families, endings, spec.clip_value)
                 if form.clip:

@@ -1,4 +1,4 @@
-"""Rewrites the text of an optimizer's program: unscaled gradients, skipped steps, clipped gradients.
+"""Rewrites the text of an optimizer's program: unscaled and clipped gradients, skipped steps, the start of an average.
 
 The rewritten program is the same as if the rule had been written so, and is fused as one program. Text is rewritten in
 the form in which MLIR prints a module: the arguments of the function on one line, one operation a line.
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 GRAD_SCALE, FOUND_INF, MAX_NORM, SUM = "grad_scale", "found_inf", "max_norm", "sum_of_squares"
 #: The result that `clip` adds.
 NORM = "norm"
+#: The average of the parameters, and the list that `count_averages` adds.
+AVERAGE, AVERAGED = "ema", "averaged"
+#: One value for each tensor.
+_EACH = "!foreach.list<tensor<f32>>"
 
 
 class _Argument(NamedTuple):
@@ -231,6 +235,68 @@ def _changed(
     module.replace_uses(values)
     module.body = first + module.body
     return module.text()
+
+
+def count_averages(text: str, without: str, endings: Sequence[str]) -> str:
+    """Makes the average start by a count of its own: the list `averaged`, how many steps have set the average.
+
+    The library starts it with the step counter. A counter that the program has only for this is that count. But one that
+    the formula uses may have counted steps before there was an average.
+
+    Args:
+        without: the program without the average.
+    """
+    module = _Module(text)
+    old = {argument.name for argument in _Module(without).arguments}
+    averages = [f"{AVERAGE}{ending}" for ending in endings]
+    added = [argument for argument in module.arguments if argument.name not in {*old, *averages}]
+    if not added:
+        for ending in endings:
+            _count_averages(module, ending)
+        return module.text()
+    if len(added) != len(endings):
+        names = ", ".join(argument.name for argument in added)
+        raise BadInput(f"program: expected one step counter of the average for each family, found {names}")
+    counts = {argument.name: f"{AVERAGED}{ending}" for argument, ending in zip(added, endings)}
+    module.arguments = [argument._replace(name=counts.get(argument.name, argument.name)) for argument in module.arguments]
+    module.replace_uses({argument.name: (counts[argument.name], argument.type) for argument in added})
+    return module.text()
+
+
+def _count_averages(module: _Module, ending: str) -> None:
+    """Adds the count to a program that has a step counter."""
+    donated = {argument.name: re.search(r"foreach\.donate = (\d+)", argument.attributes) for argument in module.arguments}
+    place = donated.get(f"{AVERAGE}{ending}")
+    result = module.results[int(place.group(1))] if place else ""
+    pattern = rf"\s*(?:%[\w$.\-]+, )*%{re.escape(result)}(?:, %[\w$.\-]+)* = foreach\.map \("
+    first = next((place for place, line in enumerate(module.body) if re.match(pattern, line)), len(module.body))
+    last = next((place for place in range(first, len(module.body)) if module.body[place].strip() == "}"), first)
+    # The rule selects the average by whether this step is the first one.
+    chosen = re.compile(rf"(\s*%{AVERAGE}1 = arith\.select )%[\w$.\-]+,(.*)")
+    found = [place for place in range(first, last) if chosen.match(module.body[place])]
+    if len(found) != 1:
+        raise BadInput(f"program: expected one value that starts the average '{AVERAGE}{ending}', found {len(found)}")
+    module.body[found[0]] = chosen.sub(r"\1%starts,\2", module.body[found[0]])
+    head, arrow, types = module.body[first].rpartition(") -> ")
+    each, flags = _EACH, "!foreach.list<tensor<i1>>"
+    module.body[first] = f"{head}, %starts = %starts{ending} : {flags}{arrow}{types}"
+    # The map reads the step counter as well: a tensor that a step skips keeps the lists of the maps that are connected.
+    module.body[first:first] = [
+        f"    %{AVERAGED}1{ending}, %starts{ending} = foreach.map (%{AVERAGED} = %{AVERAGED}{ending}, "
+        f"%step = %step{ending} : {each}) -> ({each}, {flags}) {{",
+        "      %none = arith.constant 0.000000e+00 : f32",
+        "      %one = arith.constant 1.000000e+00 : f32",
+        f"      %next = arith.addf %{AVERAGED}, %one : f32",
+        f"      %is_new = arith.cmpf oeq, %{AVERAGED}, %none : f32",
+        "      %counts = arith.cmpf oge, %step, %none : f32",
+        "      %starts = arith.andi %is_new, %counts : i1",
+        "      foreach.yield %next, %starts : f32, i1",
+        "    }",
+    ]
+    attributes = f" {{foreach.donate = {len(module.results)} : i64, foreach.initial = 0.000000e+00 : f32}}"
+    module.arguments.append(_Argument(f"{AVERAGED}{ending}", each, attributes))
+    module.results.append(f"{AVERAGED}1{ending}")
+    module.types.append(each)
 
 
 def average(text: str, families: Sequence[Family], endings: Sequence[str], count: float) -> str:

@@ -111,10 +111,14 @@ class Spec:
     #: Entries that torch's optimizer and the function of `optim.functional` do not have. A parameter group has
     #: them only if some group was given them, so that groups move between heddle and PyTorch.
     added: Sequence[str] = ()
-    #: State that torch's optimizer does not have: its value is 0 in the first step of a parameter, and at least 1 later.
-    hidden: Sequence[str] = ()
-    #: Whether hidden state is kept with the other state nevertheless.
-    shows_hidden: bool = False
+    #: {"step": "momentum_buffer"}: state that torch's optimizer does not have. The first counts the steps that have set the
+    #: second, an entry of the state, and is 0 before the first one; see `_begun`.
+    hidden: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: Hidden state that is kept with the other state nevertheless.
+    shown: Sequence[str] = ()
+    #: {"dampening": "nesterov"}: once a step can be skipped, programs have the first, unless the option, the second, is on:
+    #: only then they count the steps of a hidden state.
+    counted: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: Entries that only torch's optimizer reads. They are kept, for state that moves between the two.
     ignored: Sequence[str] = ("foreach", "capturable", "differentiable", "fused")
     #: Entries that must not be negative, or (for those in `parts`) must be in [0, 1).
@@ -136,6 +140,8 @@ class Spec:
     accumulation: float = 1.0
     #: The largest magnitude of an element of the gradients; None: any.
     clip_value: float | None = None
+    #: As `program`, without the average of the parameters that `program` keeps, the list ``ema``; None: it keeps none.
+    averages: Callable[[Sequence[Family], bool, Mapping[str, Any]], str] | None = None
     #: Whether the program sets gradients to zero.
     zeroes: bool = False
     #: {"max_exp_avg_sq": "amsgrad"}: the function takes an empty list of the first if the second is false or 0.

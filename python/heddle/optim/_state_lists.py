@@ -15,7 +15,7 @@ import numpy
 from .. import _fast
 from .._values import counted, listed, number
 from ..errors import BadInput
-from . import _storage, _stored_tensors
+from . import _begun, _storage, _stored_tensors
 from ._checks import check_large, check_single, check_state
 from ._hyperparameters import check_readable
 from ._torch import DTYPES, empty_in_order, is_dense, is_distributed, local, same_order, torch
@@ -78,6 +78,12 @@ class StateLists:
         self._spec, self._members, self._tensors, self._defaults = spec, members, tensors, defaults
         self._all, self._all_hidden = states, hidden
         self.lists = self._state_lists(graph.executable)
+        keys = {each.key for each in self.lists}
+        #: The counts that are hidden, and the entries that they count, if the program has them.
+        self._counts = [
+            (each.key, entry if entry in keys else None)
+            for each in self.lists if not each.visible and (entry := spec.hidden.get(each.key))
+        ]
         self._has_visible = any(each.visible for each in self.lists)
         self.bound = [members.new_addresses(graph, each.key, each.rank) for each in self.lists]
         self._bound = Bound()
@@ -94,7 +100,7 @@ class StateLists:
                 key = name.removesuffix(ending)
                 known = found.get(key)
                 # The step counter decides random numbers: it is state even if the formula does not use it.
-                shows = self._spec.shows_hidden or _storage.SEED in executable.arguments
+                shows = key in self._spec.shown or (key == "step" and _storage.SEED in executable.arguments)
                 visible = shows or key not in self._spec.hidden
                 endings = (*known.endings, ending) if known else (ending,)
                 found[key] = StateList(key, info.rank, initial.get(name, 0.0), visible, endings)
@@ -123,8 +129,7 @@ class StateLists:
         visible = [self.of(place) for place in places]
         hidden = [self.hidden_of(place) for place in places] if len(keys) < len(self.lists) else []
         for state, others in zip(visible, hidden):
-            if others and not any(key in state for key in keys):
-                others.clear()  # the caller has reset the state
+            self._forget_counts(state, others)
         self._show_hidden(places, visible)
         self._check_complete(places, visible)
         converted = []
@@ -148,9 +153,9 @@ class StateLists:
                 if self.has(each, places[index]) and peek(state, each.key) is None
             ]
             if missing:
-                # Hidden state of an earlier step is 1 where there is other state.
-                hides = each.key in self._spec.hidden
-                old = [hides and any(key in visible[index] for key in keys if key != each.key) for index in missing]
+                # An entry that is there has been set by a step.
+                entry = self._spec.hidden.get(each.key)
+                old = [entry is not None and peek(visible[index], entry) is not None for index in missing]
                 new = self._create(each, [places[index] for index in missing], old, groups)
                 created += [(holders[index], each.key, tensor) for index, tensor in zip(missing, new)]
         for state, key, tensor in created:
@@ -186,6 +191,14 @@ class StateLists:
         for bound in self.bound:
             bound.bind()
 
+    def _forget_counts(self, state: Any, others: dict[str, Any]) -> None:
+        """Forgets how often an entry was set that is not there: the caller has reset the state, or no step had the entry."""
+        for key, entry in self._counts:
+            if entry is not None and peek(state, entry) is None:
+                others.pop(key, None)
+            elif key not in others and (known := _begun.count(state, key)) is not None:
+                others[key] = known.clone()  # it was shown, such as for a schedule
+
     def _show_hidden(self, places: Sequence[int], states: Sequence[Any]) -> None:
         """Moves state that was hidden until an option such as a schedule made it visible."""
         for place, state in zip(places, states):
@@ -199,22 +212,26 @@ class StateLists:
     def _check_complete(self, places: Sequence[int], states: Sequence[Any]) -> None:
         """Refuses state that lacks an entry beside others, such as that of another optimizer: torch does not create it."""
         # The lists of storage are made of the parameters if they are missing.
-        own = [each.key for each in self.lists if each.visible and each.key not in _storage.TYPES]
+        counts, set_later = self._spec.hidden, {*self._spec.hidden.values()}
+        own = [each.key for each in self.lists if each.visible and each.key not in (*_storage.TYPES, *counts)]
         keys = [key for key in self._spec.functional or own if key not in self._spec.unneeded]
+        # An entry that is counted is missing until a step sets it.
+        needed = [key for key in keys if key not in set_later]
+        known = {*keys, *_storage.TYPES, *counts, *set_later}
         others = []
         for place, state in zip(places, states):
-            is_other = any(key not in _storage.TYPES for key in dict.keys(state))
+            is_other = any(key not in known for key in dict.keys(state))
             if is_other and keys and not any(key in state for key in keys):
                 others.append((self._members.all[place].name, state))
                 continue
-            absent = [key for key in keys if peek(state, key) is None]
-            if absent and len(absent) < len(keys):
+            absent = [key for key in needed if peek(state, key) is None]
+            if absent and len(absent) < len(needed):
                 member = self._members.all[place]
                 large = any(each.rank for each in self.lists if each.key == absent[0])
                 expected = f"a tensor of shape {tuple(member.param.shape)}" if large else "one value"
                 raise BadInput(
                     f"state '{absent[0]}' of parameter {member.name}: expected {expected}, found none beside "
-                    f"{', '.join(repr(key) for key in keys if key not in absent)}; load the state of an optimizer with the "
+                    f"{', '.join(repr(key) for key in needed if key not in absent)}; load the state of an optimizer with the "
                     "same entries, or clear the state of the parameter: its next step then creates all entries"
                 )
         if others:

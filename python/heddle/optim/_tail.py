@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from .._values import listed, real, short
 from ..errors import BadInput
+from . import _rewrite
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +64,9 @@ class Tail(NamedTuple):
             accumulation=self.accumulation,
             clip_value=self.clip_value,
             zeroes=self.zero_grad,
-            shows_hidden=bool(self.schedule),  # a schedule continues in copies and from checkpoints
+            averages=self._replace(ema=0.0).extend(spec).program if self.ema else None,
+            hidden={**spec.hidden, **({_rewrite.AVERAGED: _rewrite.AVERAGE} if self.ema else {})},
+            shown=("step",) if self.schedule else (),  # a schedule continues in copies and from checkpoints
         )
 
 
