@@ -18,7 +18,7 @@ from .errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
 
@@ -34,8 +34,9 @@ def memory_of(array: Any) -> Any:
         return array.data_ptr(), array.dtype, tuple(array.shape), tuple(array.stride()), array.device, size
     if numpy is not None and isinstance(array, numpy.ndarray):
         owner = _owner(numpy, array)
-        own = array.ctypes.data, array.dtype, array.shape, array.strides
-        return (*own, owner.ctypes.data, owner.nbytes)
+        begin = owner.__array_interface__["data"][0]
+        address = begin if owner is array else array.__array_interface__["data"][0]
+        return address, array.dtype, array.shape, array.strides, begin, owner.nbytes
     jax = sys.modules.get("jax")
     if jax is not None and isinstance(array, jax.Array):
         return bool(array.is_deleted())
@@ -43,6 +44,43 @@ def memory_of(array: Any) -> Any:
         interface = array.__cuda_array_interface__
         return interface["data"][0], interface["typestr"], tuple(interface["shape"]), interface.get("strides")
     return None
+
+
+class Held:
+    """Arrays that are read again later, as they are now. It keeps them alive.
+
+    Args:
+        arrays: objects of any kind, with the name of each for messages. Only arrays of libraries can lose their memory.
+    """
+
+    def __init__(self, arrays: Iterable[tuple[str, Any]]) -> None:
+        known: dict[int, tuple[str, Any]] = {}
+        for name, array in arrays:
+            known.setdefault(id(array), (name, array))
+        self._kept = [(name, array, memory_of(array), _writes(array)) for name, array in known.values()]
+
+    def changed(self) -> str | None:
+        """The name of an array that has other memory than before, or was written in place; None if there is none.
+
+        Only PyTorch counts writes, except to tensors made in inference mode.
+        """
+        for name, array, memory, writes in self._kept:
+            try:
+                if memory_of(array) == memory and _writes(array) == writes:
+                    continue
+            except MemoryError:
+                raise
+            except Exception:  # the memory has gone, says the array's library
+                pass
+            return name
+        return None
+
+
+def _writes(array: Any) -> int:
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(array, torch.Tensor) or array.is_inference():
+        return 0
+    return int(array._version)
 
 
 def _owner(numpy: Any, array: Any) -> Any:
