@@ -331,3 +331,32 @@ def test_weights_of_which_some_are_tiny():
     assert numpy.isfinite(heddle.ot.sinkhorn(M, logs, logs, weights="log", eps=0.1).potential_a).all()
     zeros = heddle.ot.sinkhorn(M, numpy.zeros(3), numpy.zeros(3), eps=0.1)
     assert zeros.value == 0
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_weights_whose_sum_float32_cannot_hold(dtype):
+    """Their sum was infinite, and the solve converged to NaN."""
+    M = numpy.random.default_rng(0).random((30, 30)).astype("f4")
+    large = numpy.full(30, 1e38, dtype)
+    for options in ({}, {"normalize": True}):
+        with pytest.raises(heddle.BadInput, match="^a: expected weights whose sum is in the range of float32, found the sum"):
+            heddle.ot.sinkhorn(M, large, large, **options)
+    found = heddle.ot.sinkhorn(M, large, large, compute="f64", normalize=True, eps=0.1)
+    assert found.converged and found.value > 0
+
+
+def test_prices_that_float32_cannot_hold():
+    M = numpy.random.default_rng(0).random((3, 4))
+    for rho in (1e-50, 1e-40):
+        with pytest.raises(heddle.BadInput, match="^rho_a: expected a positive number of at least 2.-126, or None, found"):
+            heddle.ot.sinkhorn(M.astype("f4"), rho_a=rho)
+    for dtype, rho in (("f8", 1e-50), ("f4", 2.0**-126)):
+        found = heddle.ot.sinkhorn(M.astype(dtype), eps=0.1, rho_a=rho, rho_b=rho)
+        assert found.converged and numpy.isfinite(found.value)
+
+
+def test_scalars_are_no_text():
+    for name in ("eps", "rho_a", "tol", "omega"):
+        with pytest.raises(heddle.BadInput, match=f"^{name}: expected .*number.*, found str"):
+            heddle.ot.sinkhorn(numpy.ones((2, 2)), **{name: "0.5"})

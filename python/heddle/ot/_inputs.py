@@ -28,6 +28,8 @@ def number(name: str, value: Any, good: Callable[[float], bool], expected: str) 
         BadInput: it is not, or not `good`.
     """
     try:
+        if isinstance(value, (str, bytes, bytearray)):
+            raise TypeError  # Python would read the text
         needs_gradient = bool(getattr(value, "requires_grad", False))
         converted = 0.0 if needs_gradient else float(value)
     except OverflowError:
@@ -268,7 +270,7 @@ class Vectors:
     ) -> tuple[Any, arrays.ArrayView]:
         array = library.own(given, name)
         seen = library.view(array, name)
-        if weights and (seen.dtype, dtype) == ("f64", "f32"):
+        if weights and dtype == "f32" and seen.dtype in ("f64", "f32"):
             host = library.on_host(given, array)
             if host is not None:
                 _check_range(name, host)
@@ -279,7 +281,7 @@ class Vectors:
 
 
 def _check_range(name: str, weights: Any) -> None:
-    """Refuses weights that become infinite in float32, and vectors of which nothing is left."""
+    """Refuses weights that become infinite in float32, vectors of which nothing is left, and sums that are infinite."""
     import numpy
 
     with numpy.errstate(all="ignore"):
@@ -287,6 +289,14 @@ def _check_range(name: str, weights: Any) -> None:
     lost = numpy.isinf(rounded) & numpy.isfinite(weights)
     if not lost.any() and weights.ndim:
         lost = (weights > 0) & ~rounded.any(axis=-1, keepdims=True)
+    if weights.ndim and not lost.any():
+        sums = weights.sum(axis=-1, dtype=numpy.float64)
+        large = sums[numpy.isfinite(sums) & (sums > numpy.finfo(numpy.float32).max)]
+        if large.size:
+            raise BadInput(
+                f"{name}: expected weights whose sum is in the range of float32, found the sum {plain(float(large[0]))}: "
+                "multiply the weights by a number, or choose compute='f64'"
+            )
     if lost.any():
         place = numpy.argwhere(lost)[0].tolist()
         raise BadInput(

@@ -123,9 +123,11 @@ def sinkhorn(
 
     scalars = _Scalars(problems)
     scalars.add("eps", eps, lambda x: 0 < x < math.inf, "a positive number")
+    # Smaller numbers have no inverse in float32.
+    least, expected = (5e-324, "a positive number") if compute == "f64" else (2.0**-126, "a positive number of at least 2^-126")
     for name, rho in (("rho_a", rho_a), ("rho_b", rho_b)):
         if rho is not None:
-            scalars.add(name, rho, lambda x: x > 0, "a positive number, or None")
+            scalars.add(name, rho, lambda x: x >= least, f"{expected}, or None")
             options[name] = "1"
     shared = list(scalars.values)
     if real(omega) != 1:
