@@ -410,12 +410,14 @@ def to_library(source: ArrayView, library: str) -> Any:
         library: numpy, torch, cupy or jax, which must be imported.
 
     Raises:
-        BadInput: NumPy for an array on a GPU.
+        BadInput: NumPy for an array on a GPU, or the view has no memory, as that of an inactive member of a result.
         Unavailable: bf16 in NumPy without ml_dtypes, or the library is not imported.
     """
     if not isinstance(library, str):
         raise BadInput(f"library: expected numpy, torch, cupy or jax, found {short(library)}")
     source = view(source)
+    if not source.address and source.size:
+        raise BadInput(f"expected memory for all elements, found none of {source.size}, as in an inactive member")
     if library == "numpy":
         return _to_numpy(source)
     module = sys.modules.get(library) if library in ("torch", "cupy", "jax") else None

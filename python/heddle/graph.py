@@ -13,7 +13,7 @@ import threading
 import weakref
 from array import array as packed
 
-from . import _cuda, _library, arrays, dtypes
+from . import _cuda, _held, _library, arrays, dtypes
 from ._values import counted, integer, listed, number, refusal, short, short_text, whole
 from .errors import BadInput, Error
 
@@ -79,7 +79,9 @@ class Graph:
     returns.
 
     Calls of several threads take turns. The graph keeps the arrays of `bind_list`, `bind_result` and `bind_scalar`
-    alive until the name is bound again. It does not keep memory alive that is bound by address. Wait for the stream
+    alive until the name is bound again. Buffers and arrays of NumPy cannot be resized before; tensors of PyTorch whose
+    memory was freed or replaced (``untyped_storage().resize_()``, ``tensor.data = other``) raise `BadInput` in
+    `prepare`, `replay` and `measure`. The graph does not keep memory alive that is bound by address. Wait for the stream
     before a graph is freed.
 
     Attributes:
@@ -113,7 +115,10 @@ class Graph:
         _graphs.add(self)
         self._finalizer.atexit = False  # a daemon thread may use the graph until the process ends
         self._names = {name: name.encode() for name in (*executable.arguments, *executable.results)}
-        self._owners: dict[str, Any] = {}
+        # The bound arrays of the caller by name, with what keeps their memory alive.
+        self._owners: dict[str, list[tuple[Any, ...]]] = {}
+        # The names whose arrays have tensors of torch.
+        self._tensors: dict[str, _held.BoundTensors] = {}
         # The binding of each list that was bound by addresses: an object in place of the ListBinding, which has the graph.
         self._bindings: dict[str, object] = {}
         self._replay = lib.heddle_replay
@@ -155,8 +160,8 @@ class Graph:
             with self._lock:
                 bind, dtype = _library.library().heddle_bind_result, dtypes.CODES[info.dtype]
                 self._check(bind(self._handle, self._names[name], dtype, 0, None, None, None))
-                self._owners.pop(name, None)
                 self._bindings.pop(name, None)
+                self._hold(name, None, None)
             return
         self._bind_arrays(info, "result", members, writable=True)
 
@@ -171,16 +176,18 @@ class Graph:
             BadInput: the graph has no such scalar; or the array has another size, element type or device.
         """
         info = self._info(name, "argument", self.executable.arguments)
-        seen = None
+        seen = owners = tensors = None
         if array is not None:
             seen = self._view(array, f"argument '{name}'", writable=info.donated)
             if seen.size != 1:
                 raise BadInput(f"argument '{name}': expected an array of one element, found shape {seen.shape}")
+            owners = [(array, seen.owner, _held.pin(seen.owner))]
+            tensors = _held.bound_tensors([seen.owner], lambda _: f"argument '{name}'")
         with self._lock:
             code = dtypes.CODES[info.dtype if seen is None else seen.dtype]
             address = None if seen is None else seen.address
             self._check(_library.library().heddle_bind_scalar(self._handle, self._names[name], code, address))
-            self._owners[name] = seen
+            self._hold(name, owners, tensors)
 
     def list_binding(
         self,
@@ -267,6 +274,7 @@ class Graph:
         """
         stream = arrays.stream_handle(stream)
         with self._lock:
+            self._check_tensors()
             self._check(_library.library().heddle_prepare(self._handle, stream))
 
     def replay(self, stream: Any = 0) -> None:
@@ -280,6 +288,8 @@ class Graph:
         if type(stream) is not int or stream >> 64:
             stream = arrays.stream_handle(stream)
         with self._lock:
+            if self._tensors:
+                self._check_tensors()
             status = self._replay(self._handle, stream)
             if status:
                 self._check(status)
@@ -298,6 +308,7 @@ class Graph:
         seconds = ctypes.c_double()
         replays, samples = integer(replays, "replays", 1, _INT_MAX), integer(samples, "samples", 1, _INT_MAX)
         with self._lock:
+            self._check_tensors()
             self._check(_library.library().heddle_measure(self._handle, replays, samples, seconds))
         return seconds.value
 
@@ -322,13 +333,20 @@ class Graph:
             `heddle.arrays.to_library` makes arrays of them.
 
         Raises:
-            BadInput: the graph has no such result, or its bindings have changed since the last `prepare` or `replay`.
+            BadInput: the graph has no such result, its bindings have changed since the last `prepare` or `replay`, or a
+                member that no array of the caller holds is inactive.
         """
         self._info(name, "result", self.executable.results)
         views = self.result_views(name)
         owners = self._owners.get(name)
         if owners is not None:
-            return [owner for owner, _ in owners]
+            return [array for array, *_ in owners]
+        for member, seen in enumerate(views):
+            if not seen.address and seen.size:
+                raise BadInput(
+                    f"result '{name}', member {member}: expected an active member, found an inactive one (set_inactive), "
+                    "which has no memory; result_views describes all members"
+                )
         if self.device.kind != "cpu":
             return list(views)
         return [arrays.to_library(seen, "numpy").copy() for seen in views]
@@ -371,7 +389,7 @@ class Graph:
     def close(self) -> None:
         """Frees the graph now. Wait for the stream first. Later calls raise `BadInput`."""
         self._finalizer()
-        self._owners.clear()
+        self._owners, self._tensors = {}, {}
 
     @property
     def closed(self) -> bool:
@@ -389,6 +407,20 @@ class Graph:
     def _check(self, status: int) -> None:
         if status:
             raise BadInput("the graph is closed") if not self._handle else _library.error_of(status)
+
+    def _check_tensors(self) -> None:
+        """Refuses bound tensors whose memory has been freed or replaced."""
+        for tensors in self._tensors.values():
+            tensors.check()
+
+    def _hold(self, name: str, owners: list[tuple[Any, ...]] | None, tensors: _held.BoundTensors | None) -> None:
+        """Keeps the arrays of a name instead of those before; None: it has none, or the caller keeps them."""
+        self._owners.pop(name, None)
+        self._tensors.pop(name, None)
+        if owners is not None:
+            self._owners[name] = owners
+        if tensors is not None:
+            self._tensors[name] = tensors
 
     def _encoded(self, name: str) -> bytes:
         known = self._names.get(name) if isinstance(name, str) else None  # other objects may have no hash
@@ -432,9 +464,11 @@ class Graph:
                 )
             views.append(seen)
         binding = ListBinding(self, name, [seen.shape for seen in views], strides=strides if any(strides) else None)
+        owners = [(array, seen.owner, _held.pin(seen.owner)) for array, seen in zip(given, views)]
+        tensors = _held.bound_tensors([seen.owner for seen in views], lambda member: f"{role} '{name}', member {member}")
         binding.bind([seen.address for seen in views])
-        # The callers' arrays, and what keeps their memory alive.
-        self._owners[name] = [(array, seen.owner) for array, seen in zip(given, views)]
+        with self._lock:
+            self._hold(name, owners, tensors)
 
 
 def _listed(members: Any, where: str) -> list[Any]:
@@ -567,7 +601,7 @@ class ListBinding:
                 graph._check(status)
             self._bound = new
             graph._bindings[self._name] = self._identity
-            graph._owners.pop(self._name, None)
+            graph._hold(self._name, None, None)
         return True
 
 

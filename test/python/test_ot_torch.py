@@ -197,7 +197,7 @@ def test_tensors_that_changed_since_the_solve():
     result.value
     M += 1
     assert result.value is not None, "known results need no costs"
-    with pytest.raises(heddle.BadInput, match="expected the values of the solve, found a tensor that was changed"):
+    with pytest.raises(heddle.BadInput, match="expected the values of the solve, found an array that was changed"):
         result.plan
 
 

@@ -13,7 +13,7 @@ from .._values import plain, short
 from ..errors import BadInput
 from ._arguments import is_word
 from ._cache import Members
-from ._libraries import INTEGERS, Library, view_of
+from ._libraries import INTEGERS, Library, numbers_in, view_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ def number(name: str, value: Any, good: Callable[[float], bool], expected: str) 
         BadInput: it is not, or not `good`.
     """
     try:
+        if isinstance(value, (str, bytes, bytearray)):
+            raise TypeError  # Python would read the text
         needs_gradient = bool(getattr(value, "requires_grad", False))
         converted = 0.0 if needs_gradient else float(value)
     except OverflowError:
@@ -66,6 +68,7 @@ class Problems:
         by_columns: whether the matrices are bound as their transposes (option ``layout=column``).
         members: the matrices, as they are bound.
         given: the arrays of the caller.
+        views: what is bound.
     """
 
     def __init__(self, M: Any, layout: str | None) -> None:
@@ -100,11 +103,9 @@ class Problems:
 
     def _read_nested(self, M: Sequence[Any]) -> None:
         """Numbers in nested lists are one matrix; an empty list is a batch without problems."""
-        import numpy
-
         if M:
             try:
-                self.given = [numpy.asarray(M, numpy.float64)]
+                self.given = [numbers_in(M)]
             except MemoryError:
                 raise
             except Exception:  # such as rows of different lengths
@@ -158,7 +159,7 @@ class Problems:
         self.extents = (columns, rows) if self.by_columns and not self.shapes else (rows, columns)
         known = tuple(stride or 0 for stride in strides)
         self.members = Members(self.dtype, [matrix.address for matrix in matrices], bound, known if any(known) else None)
-        self._views = views  # keep the memory alive, as DLPack needs it
+        self.views = views  # they keep the memory alive, as DLPack needs it
 
     def _copies(self) -> list[arrays.ArrayView]:
         """Views of dense copies of the matrices."""
@@ -200,11 +201,21 @@ class Vectors:
         members: the vectors, as they are bound.
         arrays: dense arrays of the caller's library that hold them.
         given: the arrays of the caller.
+        views: what is bound.
         shared: whether one vector is used for all problems.
         is_stacked: whether one array of rank 2 has all vectors.
     """
 
-    def __init__(self, problems: Problems, given: Any, name: str, sizes: Sequence[int] | None, dtype: str) -> None:
+    def __init__(
+        self,
+        problems: Problems,
+        given: Any,
+        name: str,
+        sizes: Sequence[int] | None,
+        dtype: str,
+        *,
+        weights: bool = False,
+    ) -> None:
         """Reads an argument.
 
         Args:
@@ -213,23 +224,24 @@ class Vectors:
             name: the name of the argument, for messages.
             sizes: the number of elements of each vector; None: any.
             dtype: the element type that is bound; arrays of others are converted.
+            weights: whether numbers on the host must be in the range of that type.
 
         Raises:
-            BadInput: the shapes do not fit, or the array is on another device.
+            BadInput: the shapes do not fit, the array is on another device, or a weight is out of range.
         """
         library, count = problems.library, problems.count
         self.given: list[Any] = [given]
         shared = problems.form == "single"
         self.is_stacked = False
         if not shared and isinstance(given, (list, tuple)) and not _is_numbers(given):
-            parts = [self._dense(library, part, f"{name}[{index}]", dtype) for index, part in enumerate(given)]
+            parts = [self._dense(library, part, f"{name}[{index}]", dtype, weights) for index, part in enumerate(given)]
             self.given = list(given)
             if len(parts) != count:
                 raise BadInput(f"{name}: expected {count} arrays, one for each problem, found {len(parts)}")
             self.arrays = [part for part, _ in parts]
             views = [seen for _, seen in parts]
         else:
-            array, seen = self._dense(library, given, name, dtype)
+            array, seen = self._dense(library, given, name, dtype, weights)
             self.arrays = [array]
             shared = shared or len(seen.shape) == 1
             if len(seen.shape) != (1 if shared else 2) or (not shared and seen.shape[0] != count):
@@ -244,7 +256,7 @@ class Vectors:
                 raise BadInput(f"{where}: expected {wanted}, found shape {seen.shape}")
         self.shared = shared
         self.members = Members(dtype, [seen.address for seen in views], tuple(seen.shape for seen in views))
-        self._views = views
+        self.views = views
 
     def of(self, index: int) -> Any:
         """The vector of one problem, as an array of the caller's library."""
@@ -253,20 +265,51 @@ class Vectors:
         return self.arrays[0][index] if self.is_stacked else self.arrays[index]
 
     @staticmethod
-    def _dense(library: Library, given: Any, name: str, dtype: str) -> tuple[Any, arrays.ArrayView]:
+    def _dense(
+        library: Library, given: Any, name: str, dtype: str, weights: bool = False
+    ) -> tuple[Any, arrays.ArrayView]:
         array = library.own(given, name)
         seen = library.view(array, name)
+        if weights and dtype == "f32" and seen.dtype in ("f64", "f32"):
+            host = library.on_host(given, array)
+            if host is not None:
+                _check_range(name, host)
         if seen.dtype != dtype or not seen.is_dense:
             array = library.dense(array, dtype)
             seen = library.view(array, name)
         return array, seen
 
 
+def _check_range(name: str, weights: Any) -> None:
+    """Refuses weights that become infinite in float32, vectors of which nothing is left, and sums that are infinite."""
+    import numpy
+
+    with numpy.errstate(all="ignore"):
+        rounded = weights.astype(numpy.float32)
+    lost = numpy.isinf(rounded) & numpy.isfinite(weights)
+    if not lost.any() and weights.ndim:
+        lost = (weights > 0) & ~rounded.any(axis=-1, keepdims=True)
+    if weights.ndim and not lost.any():
+        sums = weights.sum(axis=-1, dtype=numpy.float64)
+        large = sums[numpy.isfinite(sums) & (sums > numpy.finfo(numpy.float32).max)]
+        if large.size:
+            raise BadInput(
+                f"{name}: expected weights whose sum is in the range of float32, found the sum {plain(float(large[0]))}: "
+                "multiply the weights by a number, or choose compute='f64'"
+            )
+    if lost.any():
+        place = numpy.argwhere(lost)[0].tolist()
+        raise BadInput(
+            f"{name}: expected weights in the range of float32, found {plain(float(weights[tuple(place)]))} at "
+            f"{', '.join(map(str, place))}: multiply the weights by a number, or choose compute='f64'"
+        )
+
+
 class PerProblem:
     """A scalar argument with one float64 value for each problem.
 
     Attributes:
-        array: the values, in the caller's library.
+        array: a copy of the values, in the caller's library.
         members: the values, as they are bound.
     """
 
@@ -276,8 +319,10 @@ class PerProblem:
             raise BadInput(
                 f"{name}: expected a number, or {problems.count} values, one for each problem, found shape {seen.shape}"
             )
-        addresses = [seen.address + 8 * index for index in range(problems.count)]
-        self.members = Members("f64", addresses, ((),) * problems.count)
+        # Results that are asked for later read them again.
+        self.array = problems.library.joined([self.array], "f64")
+        begin = problems.library.address(self.array)
+        self.members = Members("f64", [begin + 8 * index for index in range(problems.count)], ((),) * problems.count)
 
 
 def _is_numbers(given: Sequence[Any]) -> bool:
@@ -298,9 +343,9 @@ class Uniform(Vectors):
             if size not in made:
                 share = 1 / max(size, 1)
                 made[size] = library.full(size, dtype, math.log(share) if log else share)
-        self._views = [library.view(made[size], "weights") for size in sizes]
+        self.views = [library.view(made[size], "weights") for size in sizes]
         self.arrays = [made[size] for size in sizes]
-        self.members = Members(dtype, [seen.address for seen in self._views], tuple((size,) for size in sizes))
+        self.members = Members(dtype, [seen.address for seen in self.views], tuple((size,) for size in sizes))
 
 
 class Block:

@@ -46,6 +46,24 @@ def view_of(array: Any, argument: str, stream: int = 0) -> arrays.ArrayView:
     return seen
 
 
+def numbers_in(sequence: Any) -> Any:
+    """A float64 array of NumPy with the numbers of nested sequences.
+
+    Raises:
+        TypeError: an element is no real number. NumPy would read text, and None as NaN.
+        ValueError: the sequences have different lengths.
+    """
+    import numpy
+
+    found = numpy.asarray(sequence)
+    is_number = found.dtype.kind in "biuf"
+    if found.dtype.kind == "O":  # such as fractions, or integers of more than 64 bits
+        is_number = not any(each is None or isinstance(each, (str, bytes)) for each in found.flat)
+    if not is_number:
+        raise TypeError(f"expected real numbers, found {found.dtype}")
+    return found.astype(numpy.float64)
+
+
 class Place(NamedTuple):
     """Where a solve runs. Two solves in one place are ordered, so they may use the same graph."""
 
@@ -114,10 +132,8 @@ class Library:
     def own(self, array: Any, argument: str) -> Any:
         """`array` as an array of this library, without a copy if it is an array; a sequence of numbers is copied."""
         if isinstance(array, (list, tuple, numbers.Real)):
-            import numpy
-
             try:
-                return self.asarray(numpy.asarray(array, numpy.float64))
+                return self.asarray(numbers_in(array))
             except MemoryError:
                 raise
             except Exception:  # such as a list of text
@@ -197,6 +213,17 @@ class Library:
         """A vector of arrays of one element."""
         module = sys.modules["jax"].numpy if self.name == "jax" else sys.modules[self.name]
         return module.stack(list(scalars))
+
+    def on_host(self, given: Any, array: Any) -> Any:
+        """The numbers of an argument as an array of NumPy; None if they are on a GPU.
+
+        Args:
+            given: the argument.
+            array: the argument as an own array.
+        """
+        if isinstance(given, (list, tuple, numbers.Real)):
+            return numbers_in(given)
+        return self.host(array) if self.place.target == "cpu" else None
 
     def host(self, array: Any) -> Any:
         """A NumPy copy of an own array, after waiting for its stream."""

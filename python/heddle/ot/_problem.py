@@ -6,13 +6,14 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+from .._held import Held
 from ..errors import BadInput
 from ._cache import Members, graph_for
 from ._inputs import Block, PerProblem, Problems, Vectors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
 #: The results of each output, with the axes of their members: n rows, m columns, or none.
@@ -48,28 +49,33 @@ class Problem:
     ) -> None:
         self.problems, self.a, self.b = problems, a, b
         self.options, self.scalars, self.compute = options, scalars, compute
-        self.versions = self._versions()
+        self._held = Held(self._read_later())
 
     @property
     def potential_names(self) -> tuple[str, str]:
         """The names of the potentials in the program."""
         return ("u", "v") if self.options.get("convention", "scaling") == "scaling" else ("f", "g")
 
-    def _versions(self) -> list[int]:
-        """PyTorch counts the writes to a tensor, except to those made in inference mode."""
-        given = [*self.problems.given, *self.a.given, *self.b.given]
-        if self.problems.library.name != "torch":
-            return []
-        return [
-            0 if not hasattr(array, "is_inference") or array.is_inference() else array._version for array in given
-        ]
+    def _read_later(self) -> Iterator[tuple[str, Any]]:
+        """The caller's arrays and those that are bound, which may be copies or share their memory."""
+        problems = self.problems
+        for index, array in enumerate(problems.given):
+            yield problems.name_of(index), array
+        for name, side in (("a", self.a), ("b", self.b)):
+            for index, array in enumerate(side.given):
+                yield name if len(side.given) == 1 else f"{name}[{index}]", array
+            for array in (*side.arrays, *(seen.owner for seen in side.views)):
+                yield name, array
+        for seen in problems.views:
+            yield "M", seen.owner
 
     def check_unchanged(self) -> None:
-        """Raises an exception if a tensor of PyTorch was written since the solve."""
-        if self._versions() != self.versions:
+        """Refuses costs and weights that were written (as PyTorch counts it), or whose memory was freed or replaced."""
+        name = self._held.changed()
+        if name is not None:
             raise BadInput(
-                "M, a or b: expected the values of the solve, found a tensor that was changed in place since then: ask "
-                "for the result before you change them, or solve with a copy"
+                f"{name}: expected the values of the solve, found an array that was changed in place since then, or whose "
+                "memory was resized or replaced: ask for the result before you change it, or solve with a copy"
             )
 
     def block(self, axes: str, dtype: str, *, start: Sequence[Any] | None = None) -> Block:

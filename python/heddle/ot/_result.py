@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 
+from .._held import Held
 from .._values import plain
 from ..errors import BadInput, Failed
 from ._inputs import Block, PerProblem
@@ -59,7 +60,8 @@ class OTResult:
 
     Attributes are computed when asked for, on the device, from the costs and the potentials, without another solve.
     They are arrays of the library of `M`, in the compute type (float32 for float16 and bfloat16 costs). The costs and
-    weights must not change before that; a tensor of PyTorch that was changed in place raises `BadInput`.
+    weights must not change before that; a tensor of PyTorch that was changed in place raises `BadInput`, and so does an
+    array of NumPy or PyTorch whose memory was resized or replaced.
 
     For a batch, every attribute has a leading axis of the problems; for a list of problems, it is a list of arrays, and
     scalars are one vector.
@@ -75,6 +77,7 @@ class OTResult:
         self._tol, self._limit = tol, limit
         self._values: dict[str, Any] = {}
         self._host: dict[str, Any] = {}
+        self._held = {name: _hold(name, block) for name, block in results.items()}
         self._inputs: list[Any] = []
         if grad == "envelope" and problem.problems.library.name == "torch":
             given = [*problem.problems.given, *problem.a.given, *problem.b.given]
@@ -120,7 +123,7 @@ class OTResult:
             return dual
         if "entropic" not in self._values:
             self._output("marginal_a")
-            block, problems = self._results["marginal_a"], self._problem.problems
+            block, problems = self.unchanged("marginal_a"), self._problem.problems
             masses = [block.of(index).sum() for index in range(problems.count)]
             given = self._problem.scalars["eps"]
             mass = masses[0] if problems.form == "single" else problems.library.stacked(masses) if masses else dual
@@ -203,7 +206,7 @@ class OTResult:
 
         problem = self._problem
         problem.check_unchanged()
-        found = transport(problem, {name: self._results[name] for name in problem.potential_names}, points, output)
+        found = transport(problem, {name: self.unchanged(name) for name in problem.potential_names}, points, output)
         if self._inputs:
             from . import _autograd
 
@@ -317,12 +320,26 @@ class OTResult:
         names = problem.potential_names
         problem.run(
             {"iterate": "false", "init": "given", "outputs": "/".join(outputs)},
-            {potential: self._results[potential].members for potential in names},
+            {potential: self.unchanged(potential).members for potential in names},
             made,
             problem.scalars,
         )
         for result, block in made.items():
-            self._results.setdefault(result, block)
+            if result not in self._results:
+                self._results[result], self._held[result] = block, _hold(result, block)
+
+    def unchanged(self, name: str) -> Block:
+        """A result of which another one is computed. The caller has a view of it.
+
+        Raises:
+            BadInput: it was written in place, as PyTorch counts it, or its memory was freed or replaced.
+        """
+        if self._held[name].changed() is not None:
+            raise BadInput(
+                f"result: expected '{name}' of the solve, found that it was changed in place, or its memory resized, since "
+                "then: change a copy of it"
+            )
+        return self._results[name]
 
     def _on_host(self, name: str) -> Any:
         if name not in self._host:
@@ -334,6 +351,10 @@ class OTResult:
         sizes = ", ".join(f"{rows}x{columns}" for rows, columns in problems.shapes[:4])
         more = ", ..." if problems.count > 4 else ""
         return f"<heddle.ot.OTResult of {problems.count} problem{'s' * (problems.count != 1)} ({sizes}{more})>"
+
+
+def _hold(name: str, block: Block) -> Held:
+    return Held([(name, block.flat)])
 
 
 def _status(bits: int, converged: bool) -> Status:
@@ -351,6 +372,10 @@ def _found(problem: Problem, index: int, bit: int) -> str:
     import numpy
 
     weights = []
+    try:
+        problem.check_unchanged()
+    except BadInput:  # such as weights that were freed
+        return ""
     for side in (problem.a, problem.b):
         values = problem.problems.library.host(side.of(index)).astype(numpy.float64)
         weights.append(numpy.exp(values) if problem.options.get("weights") == "log" else values)

@@ -10,6 +10,7 @@ import math
 
 from .._values import has_axes, real, short, whole
 from ..errors import BadInput
+from ._annealing import check_epsilons
 from ._arguments import check_order, is_word, names_checked
 from ._inputs import Block, PerProblem, Problems, Uniform, Vectors, number
 from ._problem import OUTPUTS, Problem
@@ -67,7 +68,8 @@ def sinkhorn(
             the sums must match.
         omega: step size of an update, between 0 and 2; above 1 over-relaxes.
         anneal: None; ``"geometric"``, eps of iteration t is max(eps, eps0 decay^t); or a vector of values of eps,
-            one for each iteration, whose last entry is at most `eps` (for a batch also one vector for each problem).
+            positive and one for each iteration, whose last entry is at most `eps` (for a batch also one vector for each
+            problem). Values on a GPU are not checked, because this would wait for it.
         eps0, decay: for geometric annealing.
         tol: a problem stops when its error is at most `tol`; negative: every problem runs `limit` iterations.
         limit: the largest number of iterations.
@@ -94,8 +96,8 @@ def sinkhorn(
         The result. On a GPU, the call returns before the solve has finished.
 
     Raises:
-        BadInput: shapes that do not fit, an option out of its range, a type or device that does not fit. On the CPU also
-            weights that are negative or NaN or whose sums differ, and NaN or -inf in `M` or `init`; on a GPU, nothing
+        BadInput: shapes that do not fit, an option out of its range, a type or device that does not fit; weights in
+            float64, as numbers of Python or on the CPU, that a solve in float32 cannot hold. On the CPU also weights that are negative or NaN or whose sums differ, and NaN or -inf in `M` or `init`; on a GPU, nothing
             waits for the solve, and `OTResult.status` reports these.
         Unavailable: no GPU, driver or NVRTC.
     """
@@ -121,15 +123,17 @@ def sinkhorn(
 
     scalars = _Scalars(problems)
     scalars.add("eps", eps, lambda x: 0 < x < math.inf, "a positive number")
+    # Smaller numbers have no inverse in float32.
+    least, expected = (5e-324, "a positive number") if compute == "f64" else (2.0**-126, "a positive number of at least 2^-126")
     for name, rho in (("rho_a", rho_a), ("rho_b", rho_b)):
         if rho is not None:
-            scalars.add(name, rho, lambda x: x > 0, "a positive number, or None")
+            scalars.add(name, rho, lambda x: x >= least, f"{expected}, or None")
             options[name] = "1"
     shared = list(scalars.values)
     if real(omega) != 1:
         scalars.add("omega", omega, lambda x: 0 < x < 2, "a number between 0 and 2")
         loop["omega"] = "1.5"
-    lists = {}
+    lists, epsilons = {}, None
     if isinstance(anneal, str):
         if anneal != "geometric":
             raise BadInput(f"anneal: expected None, 'geometric' or an array, found {short(anneal)}")
@@ -144,6 +148,8 @@ def sinkhorn(
         raise BadInput("anneal: expected None with matrix='log_kernel', which contains one eps")
     scalars.add("tol", tol, lambda x: x == x, "a number")
     values = scalars.finish()
+    if epsilons is not None:
+        check_epsilons(problems, epsilons, values["eps"])
     iterations = whole(limit)
     if iterations is None or not 0 <= iterations < 1 << 31:
         raise BadInput(f"limit: expected a number of iterations from 0 to {(1 << 31) - 1}, found {short(limit)}")
@@ -155,7 +161,7 @@ def sinkhorn(
         if given is None:
             sides.append(Uniform(problems, sizes, compute, weights == "log"))
         else:
-            sides.append(Vectors(problems, given, name, sizes, compute))
+            sides.append(Vectors(problems, given, name, sizes, compute, weights=weights == "plain"))
     if rho_a is None and rho_b is None and not normalize:
         _check_sides(problems, (a, b))
     problem = Problem(problems, sides[0], sides[1], options, {name: values[name] for name in shared}, compute)

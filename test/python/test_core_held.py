@@ -1,0 +1,200 @@
+"""Arrays of the caller whose memory is freed or resized while a graph has bound them."""
+
+import array as packed
+import gc
+
+import numpy
+import pytest
+
+import heddle
+from heddle import _held, arrays
+
+DOUBLE = """
+!list = !foreach.list<tensor<?xf32>>
+func.func @f(%x: !list) -> !list {
+  %y = foreach.map (%x = %x : !list) -> !list {
+    %two = arith.constant 2.0 : f32
+    %y = arith.mulf %x, %two : f32
+    foreach.yield %y : f32
+  }
+  return %y : !list
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def double():
+    return heddle.compile(DOUBLE, target="cpu")
+
+
+@pytest.fixture(scope="module")
+def sgd():
+    return heddle.compile("sgd:momentum=0.9,lr=0.25", target="cpu")
+
+
+def buffer(kind, count=4):
+    """A buffer of float32 ones that can be extended, and a view of it as heddle takes it."""
+    if kind == "array":
+        owner = packed.array("f", [1.0] * count)
+        return owner, owner
+    owner = bytearray(numpy.ones(count, "f4").tobytes())
+    return owner, memoryview(owner).cast("f")
+
+
+def extend(owner):
+    owner.extend(bytes(4) if isinstance(owner, bytearray) else [1.0])
+
+
+def refuses(owner):
+    with pytest.raises(BufferError):
+        extend(owner)
+    if isinstance(owner, bytearray):
+        with pytest.raises(BufferError):
+            owner.clear()
+    return True
+
+
+@pytest.mark.parametrize("kind", ["array", "bytearray"])
+def test_bound_buffers_are_exported(double, kind):
+    graph = double.graph()
+    first, given = buffer(kind)
+    second, other = buffer(kind, 5)
+    graph.bind_list("x", [given])
+    del given
+    assert refuses(first)
+    graph.replay()
+    assert graph.result("y")[0].tolist() == [2.0] * 4 and refuses(first)
+    # A binding that fails keeps the one before, and does not keep its own arrays.
+    with pytest.raises(heddle.BadInput, match="member 1: expected dtype f32, found f64"):
+        graph.bind_list("x", [other, numpy.ones(3)])
+    assert refuses(first)
+    del other
+    gc.collect()
+    extend(second)
+    graph.bind_list("x", [second if kind == "array" else memoryview(second).cast("f")])
+    gc.collect()
+    extend(first)
+    assert refuses(second)
+    graph.replay()
+    assert refuses(second)
+    graph.close()
+    gc.collect()
+    extend(second)
+
+
+def test_a_binding_by_addresses_returns_buffers(double):
+    graph = double.graph()
+    owner, given = buffer("bytearray")
+    graph.bind_list("x", [given])
+    del given
+    memory = numpy.ones(4, "f4")
+    graph.list_binding("x", [(4,)]).bind([memory.ctypes.data])
+    gc.collect()
+    extend(owner)
+    # The graph that goes returns them, too.
+    owner, given = buffer("bytearray")
+    graph.bind_list("x", [given])
+    del given
+    assert refuses(owner)
+    del graph
+    gc.collect()
+    extend(owner)
+
+
+def test_bound_buffers_of_results_and_scalars(double, sgd):
+    graph = double.graph()
+    owner, given = buffer("bytearray")
+    graph.bind_list("x", [numpy.ones(4, "f4")])
+    graph.bind_result("y", [given])
+    del given
+    graph.replay()
+    assert refuses(owner) and numpy.frombuffer(owner, "f4").tolist() == [2.0] * 4
+    graph.bind_result("y", None)
+    gc.collect()
+    extend(owner)
+    graph, lr = sgd.graph(), packed.array("d", [0.5])
+    graph.bind_scalar("lr", lr)
+    assert refuses(lr)
+    graph.bind_scalar("lr", None)
+    gc.collect()
+    extend(lr)
+
+
+def test_bound_arrays_of_numpy_cannot_be_resized(double):
+    graph = double.graph()
+    array, base = numpy.ones(4, "f4"), numpy.ones(40, "f4")
+    graph.bind_list("x", [array, base[2:6]])
+    for bound in (array, base):
+        with pytest.raises(ValueError, match="cannot resize"):
+            bound.resize(100_000, refcheck=False)
+    graph.replay()
+    graph.bind_list("x", [numpy.ones(1, "f4")])
+    gc.collect()
+    for bound in (array, base):
+        bound.resize(100_000, refcheck=False)
+    assert _held.pin([1]) is None
+
+
+def smaller(tensor):
+    tensor.untyped_storage().resize_(4)
+
+
+def replaced(tensor):
+    tensor.data = tensor.new_zeros(3)
+
+
+@pytest.mark.parametrize("change", [smaller, replaced])
+@pytest.mark.parametrize("name", ["param", "grad", "momentum_buffer", "lr"])
+def test_bound_tensors_whose_memory_has_gone(sgd, name, change):
+    """Without a check, a step writes to memory that is not theirs."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (tools/dev setup --torch)")
+    lists = {key: [numpy.ones(9, "f4"), torch.ones(9), torch.ones(9)] for key in ("param", "grad", "momentum_buffer")}
+    lr = torch.tensor(0.5, dtype=torch.float64)
+    graph = sgd.graph()
+    for key, members in lists.items():
+        graph.bind_list(key, members)
+    graph.bind_scalar("lr", lr)
+    graph.replay()
+    change(lr) if name == "lr" else change(lists[name][2])
+    before = [member.tolist() for member in lists["param"][:2]]
+    where = "argument 'lr'" if name == "lr" else f"argument '{name}', member 2"
+    for call in (graph.replay, graph.prepare, graph.replay, lambda: graph.measure(1, 1)):
+        with pytest.raises(heddle.BadInput, match=f"^{where}: expected the memory that was bound, .*: bind it again$"):
+            call()
+    assert [member.tolist() for member in lists["param"][:2]] == before
+    if name == "lr":
+        graph.bind_scalar("lr", torch.tensor(0.5, dtype=torch.float64))
+    else:
+        lists[name][2] = torch.ones(9)
+        graph.bind_list(name, lists[name])
+    graph.replay()
+    assert [member.tolist() for member in lists["param"][:2]] != before
+
+
+def test_tensors_that_are_no_longer_bound(double):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (tools/dev setup --torch)")
+    graph, tensor = double.graph(), torch.ones(4)
+    memory = numpy.ones(4, "f4")
+    for bind in (lambda: graph.bind_list("x", [memory]),
+                 lambda: graph.list_binding("x", [(4,)]).bind([memory.ctypes.data])):
+        graph.bind_list("x", [tensor])
+        bind()
+        smaller(tensor)
+        graph.replay()
+        assert graph.result("y")[0].tolist() == [2.0] * 4
+        tensor = torch.ones(4)
+
+
+def test_results_without_memory(sgd):
+    """A member that is bound by address 0 because it is inactive."""
+    graph, params = sgd.graph(), [numpy.ones(3, "f4"), numpy.ones(2, "f4")]
+    for name in ("param", "grad", "momentum_buffer"):
+        graph.list_binding(name, [(3,), (2,)]).bind([0, params[1].ctypes.data] if name == "param" else [0, 0])
+    graph.set_inactive("param", [True, True])
+    graph.prepare()
+    with pytest.raises(heddle.BadInput, match=r"^result 'param', member 0: .* found an inactive one \(set_inactive\)"):
+        graph.result("param")
+    first, second = graph.result_views("param")
+    assert first.address == 0 and first.shape == (3,)
+    with pytest.raises(heddle.BadInput, match="^expected memory for all elements, found none of 3"):
+        arrays.to_library(first, "numpy")
