@@ -67,6 +67,10 @@ static bool mapsInRounds(SweepOp sweep, const SweepLayout &layout,
          sweep.getSegmentBlock(number).getOps<ReduceOp>().empty();
 }
 
+/// The fewest registers of a thread that divides f32 elements or takes their
+/// roots. With 32, NVRTC 13 spills, and the kernel is compiled again.
+static constexpr int64_t kLeastForDivisions = 40;
+
 /// Registers of a thread: for its elements, for addresses and intermediate
 /// values (two thirds as many, plus 12), and for scalars that are loaded. A
 /// double takes two registers; its divisions and square roots need more, least
@@ -132,9 +136,13 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
                           ? 0
                           : 9 * std::max<int64_t>(0, replaced - 2);
   int64_t ofDivisions = packed && divides(sweep, number) ? 4 : 0;
-  if (writes)
-    return 12 + words + words * 2 / 3 + loaded + ofDoubles + ofDivisions +
-           ofMembers + (words > 16 ? 8 : 0) + (segment.endsAfterStores ? 8 : 0);
+  if (writes) {
+    int64_t registers = 12 + words + words * 2 / 3 + loaded + ofDoubles +
+                        ofDivisions + ofMembers + (words > 16 ? 8 : 0) +
+                        (segment.endsAfterStores ? 8 : 0);
+    return divides(sweep, number) ? std::max(registers, kLeastForDivisions)
+                                  : registers;
+  }
   // All loads of elements are in flight at once. The addresses of member values
   // stay in registers until the member is complete.
   return 8 + words + loaded + (doubles ? 24 : 0) +

@@ -86,10 +86,11 @@ def line(heddle, program):
         else:
             continue
         after = emit_module(heddle, "".join(lines[:number] + [other] + lines[number + 1:])).splitlines()
-        differing = [pair for pair in zip(before, after) if pair[0] != pair[1]]
+        # A division needs registers, so fewer blocks may have to fit.
+        differing = [pair for pair in zip(before, after) if pair[0] != pair[1] and "__launch_bounds__" not in pair[0]]
         if len(before) != len(after) or len(differing) != 1:
             difference = "\n".join(difflib.unified_diff(before, after, lineterm="", n=0))
-            sys.exit(f"{program}: '{text.strip()}' became '{other.strip()}' and changed more or less than one line\n"
+            sys.exit(f"{program}: '{text.strip()}' became '{other.strip()}' and changed more or less than one line beside the launch bounds\n"
                      + difference)
         changes += 1
     if not changes:
