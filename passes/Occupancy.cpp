@@ -151,17 +151,21 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
          });
 }
 
-/// Blocks of a segment that maps elements in several rounds: with more, memory
-/// is not faster. NVRTC 13 spills the long math of precomputed scalars if five
-/// blocks have to fit, and a kernel that spills is compiled again.
+/// Blocks of a segment that maps elements in several rounds, unless some of
+/// several sizes have 16 bits: with more, memory is not faster. NVRTC 13 spills
+/// the long math of precomputed scalars if five blocks have to fit, and a
+/// kernel that spills is compiled again.
 static constexpr int64_t kBlocksOfRounds = 5, kBlocksBesideLongMath = 4;
 
 static int64_t streamBlocks(SweepOp sweep, const SweepLayout &layout) {
   int64_t registers = 0, most = 8;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     registers = std::max(registers, streamRegisters(sweep, layout, s));
+    bool isMixed = layout.segments[s].vector < 8 &&
+                   llvm::any_of(layout.segments[s].operands, arePacked);
     if (mapsInRounds(sweep, layout, s))
       most = std::min(most, hasLongMath(sweep, s) ? kBlocksBesideLongMath
+                            : isMixed             ? most
                                                   : kBlocksOfRounds);
   }
   return blocksFor(registers, layout.threads, most);

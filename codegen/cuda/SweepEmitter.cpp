@@ -489,6 +489,10 @@ void SegmentEmitter::emitHeldTile() {
     if (layout.heldParts)
       os << "else if (heddle::holds_parts(params.table, tile.columns, "
          << kPartItems << "))\n  " << held(kPartItems);
+    else if (holdsWideRows(sweep, layout) &&
+             !goesDownColumns(slots, sweep, segment))
+      os << "else if (tile.columns <= " << kPartItems * layout.threads
+         << ")\n  " << held(kPartItems);
     os << "else\n  " << callOf("walk") << ";\n";
     return;
   }

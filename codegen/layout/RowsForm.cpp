@@ -156,6 +156,12 @@ bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout) {
          rowStateWords(sweep) <= kFewStateWords;
 }
 
+bool holdsWideRows(fused::SweepOp sweep, const SweepLayout &layout) {
+  constexpr int64_t mostWords = 2;
+  return heldWords(sweep, layout) <= mostWords &&
+         rowStateWords(sweep) <= kFewStateWords;
+}
+
 int64_t heldColumns(const SegmentLayout &layout) {
   // Blocks that share a wide row access memory in a better order.
   return layout.columns ? kWarpColumns : kBlockColumns;

@@ -29,7 +29,8 @@ inline constexpr int64_t kHeldItems = 8;
 /// The most elements of a narrow row, which one thread has.
 inline constexpr int64_t kNarrowItems = 4;
 
-/// Elements of a held part of a wide row that a thread holds at most.
+/// Elements of a held part of a wide row, or of a held wide row, that a thread
+/// holds at most.
 inline constexpr int64_t kPartItems = 16;
 static_assert(kPartItems * 256 == runtime::kPartColumns);
 
@@ -75,6 +76,12 @@ int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout);
 /// blocks fit on a multiprocessor for the words of kPartItems columns, and the
 /// row has few reductions.
 bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout);
+
+/// Whether a block holds wide rows of one part in registers, in a sweep whose
+/// blocks do not divide rows: if four blocks fit on a multiprocessor for the
+/// words of kPartItems columns, and the row has few reductions. States of
+/// columns then stay in registers, too.
+bool holdsWideRows(fused::SweepOp sweep, const SweepLayout &layout);
 
 /// The most columns of a row that is *held*: its threads load all its elements
 /// once, before they use any, and no other block processes part of it. Column
