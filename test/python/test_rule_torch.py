@@ -1,6 +1,7 @@
 """Rules as optimizers of PyTorch, on the cpu target."""
 
 import copy
+import inspect
 import math
 import pathlib
 import pickle
@@ -503,6 +504,40 @@ def test_ranges_of_groups():
 def scaled(p, g, m, *, lr=0.1, betas=(0.9, 0.99)):
     m = betas[0] * m + g
     return p - lr * betas[1] * m, m
+
+
+class Scaled(scaled):
+    """A subclass of a rule's optimizer, by the name of the rule."""
+
+    steps = 0
+
+    def step(self, *args, **kwargs):
+        self.steps += 1
+        return super().step(*args, **kwargs)
+
+
+@pytest.mark.parametrize("copier", [lambda each: each, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_a_rule_is_the_base_of_a_class(copier):
+    param = torch.nn.Parameter(torch.ones(3))
+    optimizer = heddle.optim.chain(clip_grad_norm=1e9, optimizer=Scaled([param], lr=0.5))
+    param.grad = torch.ones(3)
+    optimizer.step()
+    optimizer = copier(optimizer)
+    param = optimizer.param_groups[0]["params"][0]
+    param.grad = torch.ones(3)
+    optimizer.step()
+    assert type(optimizer) is Scaled and optimizer.steps > 0
+    torch.testing.assert_close(param, torch.full((3,), 1 - 0.5 * 0.99 * (1 + 1.9)))
+    assert isinstance(optimizer, scaled) and issubclass(Scaled, scaled) and issubclass(Scaled, scaled.optimizer_class)
+    assert not issubclass(Scaled, ranged) and not issubclass(heddle.optim.SGD, scaled) and not isinstance(3, scaled)
+    assert not hasattr(Scaled, "__orig_bases__") or Scaled.__orig_bases__ == (scaled,)
+
+
+def test_signatures_are_those_of_the_optimizer():
+    for rule in (scaled, ranged):
+        arguments = "(params, *, lr=0.1, betas=(0.9, 0.99))"
+        assert str(inspect.signature(rule)) == str(inspect.signature(rule.optimizer_class)) == arguments
+    assert str(inspect.signature(scaled.function)).startswith("(p, g, m, *, lr=0.1")
 
 
 NOT_FINITE = [math.nan, math.inf, -math.inf]

@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import copyreg
 import importlib
 import math
 
@@ -129,6 +130,8 @@ def _rebuild(rule: Rule) -> Any:
 
 
 def _reduce(optimizer: Any) -> Any:
-    """For pickle and copy: the class has no name of its own, so it is found by the rule."""
+    """For pickle and copy: the class has no name of its own, so it is found by the rule. A subclass has a name."""
+    if type(optimizer) is not optimizer._heddle_rule.optimizer_class:
+        return copyreg.__newobj__, (type(optimizer),), optimizer.__getstate__()  # type: ignore[attr-defined]
     state = optimizer.__getstate__()
     return _rebuild, (optimizer._heddle_rule,), state
