@@ -203,6 +203,12 @@ def _read(array: Any, stream: int) -> ArrayView:
         return _read_numpy(array, array)
     jax = sys.modules.get("jax")
     if jax is not None and isinstance(array, jax.Array):
+        tracer = getattr(getattr(jax, "core", None), "Tracer", None)
+        if tracer is not None and isinstance(array, tracer):
+            raise BadInput(
+                "expected an array with values, found a tracer of JAX: heddle does not support jax.jit, jax.grad and "
+                "jax.vmap; call it with concrete arrays, outside of functions that JAX transforms"
+            )
         return _read_jax(array)
     if hasattr(array, "__cuda_array_interface__"):
         return _read_cuda_interface(array)
