@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Literal
 
+    from ..optim import Optimizer
     from .nodes import Trace
 
 _FLOATS = ("f64", "f32", "f16", "bf16")
@@ -196,7 +197,7 @@ class Rule:
 
     # --- optimizers ---------------------------------------------------------------------------------------------------
 
-    def __call__(self, /, *args: Any, **settings: Any) -> Any:
+    def __call__(self, /, *args: Any, **settings: Any) -> Optimizer:
         """rule(params, **settings): makes an optimizer of this rule.
 
         Args:
@@ -213,7 +214,7 @@ class Rule:
         return self.optimizer_class(*args, **settings)
 
     @functools.cached_property
-    def optimizer_class(self) -> Any:
+    def optimizer_class(self) -> type[Optimizer]:
         """The class of the rule's optimizers, a subclass of ``torch.optim.Optimizer``.
 
         Raises:
@@ -221,7 +222,8 @@ class Rule:
         """
         from .optimizer import make_class
 
-        return make_class(self)
+        made: type[Optimizer] = make_class(self)
+        return made
 
     # A rule is no class, because it is a program without PyTorch, too. These make it one where Python asks.
 

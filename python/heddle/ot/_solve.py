@@ -185,7 +185,7 @@ def solve_batch(
         a, b: weights, B x n and B x m, or n and m for all problems. None: uniform.
         max_iter, tol: as for `solve`. The error is the Euclidean norm of the error of the column sums.
         method: ``"auto"``, ``"log_sinkhorn"`` or ``"sinkhorn"``: all are Sinkhorn's algorithm in the log domain.
-        reg_type, grad, and all others: as for `solve`.
+        reg_type, grad: as for `solve`; so are all others.
 
     Returns:
         The result, with a leading axis of the problems.
