@@ -18,8 +18,8 @@ import zipfile
 MAX_BYTES = 30 * 1024 * 1024
 MAX_GLIBC = (2, 34)
 NAME = re.compile(r"heddle-([0-9.]+)-cp310-abi3-manylinux_2_(\d+)_x86_64\.whl")
-FILES = ("heddle/__init__.py", "heddle/_version.py", "heddle/py.typed", "heddle/libheddle.so",
-         "heddle/_fast_native.abi3.so")
+FILES = ("heddle/__init__.py", "heddle/_version.py", "heddle/py.typed", "heddle/optim/__init__.pyi",
+         "heddle/optim/functional.pyi", "heddle/libheddle.so", "heddle/_fast_native.abi3.so")
 # The parts of glibc, and the unwinder that belongs to it. Every other library is linked statically.
 LIBRARIES = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2"}
 EXPORTS = {

@@ -35,6 +35,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from . import arrays as arrays
+    from . import dtypes as dtypes
+    from . import optim as optim
+    from . import ot as ot
     from ._rule.functions import abs as abs
     from ._rule.functions import atan as atan
     from ._rule.functions import atan2 as atan2
@@ -92,6 +96,8 @@ if TYPE_CHECKING:
     from ._rule.rule import rule as rule
     from ._rule.values import Value as Value
 
+    __version__: str
+
 __all__ = [
     "BadInput",
     "BufferInfo",
@@ -122,18 +128,20 @@ _FUNCTIONS = (
 _RULE = {name: "functions" for name in _FUNCTIONS.split()} | {"rule": "rule", "Rule": "rule", "Value": "values"}
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from ._library import version
+if not TYPE_CHECKING:  # a type checker refuses names that do not exist
 
-        return version()
-    if name in _SUBMODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name in _RULE:
-        value = getattr(importlib.import_module(f"{__name__}._rule.{_RULE[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'heddle' has no attribute '{name}'")
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from ._library import version
+
+            return version()
+        if name in _SUBMODULES:
+            return importlib.import_module(f"{__name__}.{name}")
+        if name in _RULE:
+            value = getattr(importlib.import_module(f"{__name__}._rule.{_RULE[name]}"), name)
+            globals()[name] = value
+            return value
+        raise AttributeError(f"module 'heddle' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

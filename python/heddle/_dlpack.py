@@ -48,7 +48,8 @@ class _Versioned(ctypes.Structure):
     ]
 
 
-_READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
+#: DLPACK_FLAG_BITMASK_READ_ONLY and DLPACK_FLAG_BITMASK_IS_COPIED: nobody would see what is written to a copy.
+_NOT_WRITABLE = 1 | 2
 
 #: heddle's names by (DLDataTypeCode, bits).
 _DTYPES = {
@@ -81,7 +82,7 @@ def read_capsule(capsule: Any) -> tuple[int, str, tuple[int, ...], tuple[int, ..
         versioned = _Versioned.from_address(_get_pointer(capsule, b"dltensor_versioned"))
         if versioned.major != 1:
             raise BadInput(f"expected DLPack of version 1, found version {versioned.major}.{versioned.minor}")
-        readonly = bool(versioned.flags & _READ_ONLY)
+        readonly = bool(versioned.flags & _NOT_WRITABLE)
         tensor = versioned.tensor
     elif _is_valid(capsule, b"dltensor"):
         tensor = _Tensor.from_address(_get_pointer(capsule, b"dltensor"))

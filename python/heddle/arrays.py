@@ -153,7 +153,7 @@ def _is_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
 
 
 def view(array: Any, *, writable: bool = False, stream: int = 0) -> ArrayView:
-    """A view of an array of any library. Nothing is copied.
+    """A view of an array of any library. Nothing is copied, except a scalar of NumPy.
 
     Args:
         array: a NumPy array, a PyTorch tensor (also one that needs a gradient), a JAX or CuPy array, or any object with
@@ -163,8 +163,8 @@ def view(array: Any, *, writable: bool = False, stream: int = 0) -> ArrayView:
             library before it. With PyTorch and ``__cuda_array_interface__``, the caller orders the streams.
 
     Raises:
-        BadInput: `array` is none of these, or refuses to describe its memory; it is read-only although `writable` is
-            set; or its element type, device or layout is not supported.
+        BadInput: `array` is none of these, or refuses to describe its memory; it is read-only, or a copy as a scalar of
+            NumPy is, although `writable` is set; or its element type, device or layout is not supported.
     """
     try:
         if isinstance(array, ArrayView):
@@ -180,8 +180,18 @@ def view(array: Any, *, writable: bool = False, stream: int = 0) -> ArrayView:
             f"expected an array whose memory can be read, found {type(array).__name__}, which raises {refusal(error)}"
         ) from error
     if writable and result.readonly:
+        if _is_numpy_scalar(array):
+            raise BadInput(
+                f"expected an array that can be written, found a scalar of NumPy ({type(array).__name__}), which has no "
+                "memory of its own: use an array, numpy.array(scalar)"
+            )
         raise BadInput("expected an array that can be written, found a read-only one")
     return result
+
+
+def _is_numpy_scalar(array: Any) -> bool:
+    loaded = sys.modules.get("numpy")
+    return loaded is not None and isinstance(array, loaded.generic)
 
 
 def _read(array: Any, stream: int) -> ArrayView:
@@ -193,6 +203,12 @@ def _read(array: Any, stream: int) -> ArrayView:
         return _read_numpy(array, array)
     jax = sys.modules.get("jax")
     if jax is not None and isinstance(array, jax.Array):
+        tracer = getattr(getattr(jax, "core", None), "Tracer", None)
+        if tracer is not None and isinstance(array, tracer):
+            raise BadInput(
+                "expected an array with values, found a tracer of JAX: heddle does not support jax.jit, jax.grad and "
+                "jax.vmap; call it with concrete arrays, outside of functions that JAX transforms"
+            )
         return _read_jax(array)
     if hasattr(array, "__cuda_array_interface__"):
         return _read_cuda_interface(array)
@@ -208,9 +224,17 @@ def _read(array: Any, stream: int) -> ArrayView:
             ) from None
     import numpy
 
-    view = numpy.asarray(array)
+    found = numpy.asarray(array)
     # A view of a buffer keeps the buffer exported, so that its owner can neither free nor move the memory.
-    return _read_numpy(view, array if isinstance(array, numpy.ndarray) else view)
+    seen = _read_numpy(found, array if isinstance(array, numpy.ndarray) else found)
+    return seen._replace(readonly=True) if _may_be_copy(found) else seen
+
+
+def _may_be_copy(found: Any) -> bool:
+    """Whether the memory is NumPy's own, as that of a copy of a scalar is: what is written there, the caller never sees."""
+    while isinstance(found.base, type(found)):
+        found = found.base
+    return bool(found.flags.owndata)
 
 
 def _read_torch(torch: Any, array: Any) -> ArrayView:

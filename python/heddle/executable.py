@@ -7,7 +7,6 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import re
 import struct
@@ -176,6 +175,8 @@ class Executable:
     @property
     def plan(self) -> dict[str, Any]:
         """The plan: buffers, tables, kernels and edges, as docs/plan.md describes them."""
+        import json  # here, so that importing heddle takes less time
+
         plan: dict[str, Any] = json.loads(self.plan_text())
         return plan
 

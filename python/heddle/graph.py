@@ -133,12 +133,13 @@ class Graph:
 
         Args:
             name: the name of the argument.
-            members: arrays of any library (`heddle.arrays.view`), all of the element type of the argument. The members
-                of a list of rank 2 may have a row stride; others must be dense in the order of C.
+            members: a sequence of arrays of any library (`heddle.arrays.view`), all of the element type of the argument;
+                one array alone stands in a list, too. The members of a list of rank 2 may have a row stride; others must
+                be dense in the order of C.
 
         Raises:
-            BadInput: the graph has no such list; an array has another element type or device, is read-only although the
-                program writes it, or is not dense. The binding is unchanged.
+            BadInput: the graph has no such list; `members` is one array; an array has another element type or device, is
+                read-only (or a scalar of NumPy) although the program writes it, or is not dense. The binding is unchanged.
         """
         info = self._info(name, "argument", self.executable.arguments)
         self._bind_arrays(info, "argument", members, writable=info.donated)
@@ -471,19 +472,29 @@ class Graph:
             self._hold(name, owners, tensors)
 
 
+#: What an array has, and a sequence of arrays has not.
+_ARRAYS = ("__array_interface__", "__cuda_array_interface__", "__dlpack__")
+
+
 def _listed(members: Any, where: str) -> list[Any]:
     """The members of a list, which may come from an iterator.
 
     Raises:
-        BadInput: `members` is no sequence, or refuses to be read.
+        BadInput: `members` is one array, no sequence, or refuses to be read.
     """
     refused = ""
     try:
+        # The parts of an array may be copies, as the scalars of a vector of NumPy are.
+        if hasattr(members, "__iter__") and any(hasattr(members, name) for name in _ARRAYS):
+            raise BadInput(
+                f"{where}: expected a sequence with one array for each member, found one {type(members).__name__}: put "
+                "it in a list, [array]"
+            )
         if not isinstance(members, (str, bytes)) and hasattr(members, "__iter__"):
             return list(members)
-    except MemoryError:
+    except (BadInput, MemoryError):
         raise
-    except Exception as error:  # such as a tensor without axes
+    except Exception as error:  # any library's object may refuse
         refused = f", which raises {refusal(error)}"
     raise BadInput(f"{where}: expected a sequence of arrays, found {type(members).__name__}{refused}")
 

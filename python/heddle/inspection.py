@@ -7,7 +7,6 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import ctypes
-import json as _json
 import operator
 import os
 from typing import overload
@@ -117,6 +116,8 @@ def explain(
     Raises:
         BadInput: a mistake in the program or the shapes.
     """
+    import json as _json  # here, so that importing heddle takes less time
+
     listed = None
     if shapes is not None:
         try:
@@ -155,9 +156,11 @@ def doctor() -> dict[str, Any]:
     Raises:
         Unavailable: the library of heddle does not load.
     """
+    import json
+
     text = ctypes.c_void_p()
     _library.check(_library.library().heddle_doctor(text))
-    report: dict[str, Any] = _json.loads(_library.take_text(text))
+    report: dict[str, Any] = json.loads(_library.take_text(text))
     report["library"] = {"ok": True, "path": _library.library_path()}
     return report
 

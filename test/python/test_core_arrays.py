@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 import heddle
-from heddle import arrays, dtypes
+from heddle import _dlpack, arrays, dtypes
 
 
 def test_numpy():
@@ -62,6 +62,35 @@ def test_read_only_arrays():
             continue
         with pytest.raises(heddle.BadInput, match="expected an array that can be written, found a read-only one"):
             arrays.view(readonly, writable=True)
+
+
+def test_scalars_of_numpy():
+    """A scalar can be read, but what is written to NumPy's copy of it is lost."""
+    for scalar in (numpy.float32(1), numpy.float64(2), numpy.int64(3), numpy.bool_(True)):
+        assert arrays.view(scalar).readonly
+        kind = type(scalar).__name__
+        with pytest.raises(heddle.BadInput, match=rf"found a scalar of NumPy \({kind}\), which has no memory of its own"):
+            arrays.view(scalar, writable=True)
+    assert not arrays.view(numpy.array(1.0)).readonly
+
+
+def test_copies_cannot_be_written():
+    """DLPack marks memory that is read-only (1), and memory that it has copied (2)."""
+
+    class Exporter:
+        def __init__(self, flags):
+            self.flags, self.values = flags, numpy.ones(3)
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __dlpack__(self, **arguments):
+            capsule = self.values.__dlpack__(max_version=(1, 0))
+            pointer = _dlpack._get_pointer(capsule, b"dltensor_versioned")
+            _dlpack._Versioned.from_address(pointer).flags = self.flags
+            return capsule
+
+    assert [arrays.view(Exporter(flags)).readonly for flags in (0, 1, 2, 4)] == [False, True, True, False]
 
 
 def test_buffers():

@@ -135,6 +135,7 @@ def test_arrays(sgd):
         ([[1.0, 2.0]], "expected an array .*, found list"),
         ([None], "found NoneType"),
         (numpy.float32(1), "expected a sequence of arrays, found float32"),
+        (numpy.ones(3, "f4"), "expected a sequence with one array for each member, found one ndarray: put it in a list"),
         ("param", "expected a sequence of arrays, found str"),
     ]:
         with pytest.raises(heddle.BadInput, match=text):

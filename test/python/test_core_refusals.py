@@ -151,6 +151,34 @@ def test_members_of_an_iterator_are_kept_alive(sgd):
     assert [(member < 1).all() for member in graph.result("param")] == [True, True]
 
 
+def test_one_array_is_no_list(sgd):
+    """The parts of an array may be copies, so that the step would write nothing that the caller sees."""
+    graph, param = sgd.graph(), numpy.ones(3, "f4")
+    for array in (param, param.reshape(1, 3), arrays.view(param), WithDLPack(param)):
+        with pytest.raises(heddle.BadInput, match="argument 'param': expected a sequence with one array for each member, "
+                                                  "found one .*: put it in a list"):
+            graph.bind_list("param", array)
+    for name in ("grad", "momentum_buffer"):
+        graph.bind_list(name, [numpy.ones((), "f4")])
+    with pytest.raises(heddle.BadInput, match=r"'param', member 0: expected an array that can be written, found a scalar of"):
+        graph.bind_list("param", [numpy.float32(1)])
+    graph.bind_list("grad", [numpy.float32(2)])  # only read
+    param = numpy.ones((), "f4")
+    graph.bind_list("param", [param])
+    graph.replay()
+    assert param < 1
+
+
+class WithDLPack:
+    """A vector with nothing but DLPack, and parts that are copies."""
+
+    def __init__(self, values):
+        self.values, self.__dlpack__, self.__dlpack_device__ = values, values.__dlpack__, values.__dlpack_device__
+
+    def __iter__(self):
+        return iter(self.values)
+
+
 def test_an_iterator_that_fails_leaves_the_binding(sgd):
     graph, param = sgd.graph(), numpy.ones(3, "f4")
 

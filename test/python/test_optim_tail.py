@@ -200,17 +200,32 @@ def test_errors_name_the_argument(arguments, message):
         optim.chain(optimizer=optim.SGD([param]), **arguments)
 
 
-@pytest.mark.parametrize("schedule, message", [
-    ("cosine", "'schedule=cosine' needs 'schedule_steps'"),
-    ("cosin", "option 'schedule'"),
+@pytest.mark.parametrize("name, schedule, message", [
+    ("SGD", "cosine", "^schedule: 'cosine' needs the entry 'steps'$"),
+    ("SGD", {"kind": "cos", "steps": 10}, "^schedule: expected one of none, constant, linear, cosine, step, .*, found 'cos'$"),
+    ("AdamW", {"kind": "cosine", "steps": 10, "gamma": 0.5}, "^schedule: the entry 'gamma' does nothing with 'cosine'"),
+    ("AdamW", {"kind": "one_cycle", "steps": 5, "warmup": 5}, "^schedule: the entry 'steps' of 'one_cycle' expects 6 or more"),
+    ("ASGD", {"kind": "cosine", "steps": 10}, "^schedule: it does nothing in 'asgd': 'alpha' and 'lambd' are its schedule"),
+    ("SGDScheduleFree", {"kind": "cosine", "steps": 10}, "^schedule: .*no place in a schedule-free optimizer"),
 ])
-def test_first_step_names_entries_that_contradict_each_other(schedule, message):
-    param = torch.nn.Parameter(torch.ones(3))
-    optimizer = optim.chain(schedule=schedule, optimizer=optim.SGD([param]))
-    param.grad = torch.ones(3)
+def test_entries_that_contradict_each_other_are_found_at_once(name, schedule, message):
+    optimizer = getattr(optim, name)([torch.nn.Parameter(torch.ones(3, dtype=torch.bfloat16))], state_dtype="f32")
+    spec = optimizer.spec
     with pytest.raises(heddle.errors.BadInput, match=message):
-        optimizer.step()
-    assert (param == 1).all()
+        optim.chain(clip_grad_norm=1.0, schedule=schedule, optimizer=optimizer)
+    assert optimizer.clip_grad_norm is None and optimizer.spec is spec
+
+
+@heddle.rule
+def descent(p, g, *, lr=0.1):
+    return p - lr * g
+
+
+@pytest.mark.parametrize("added", [{"ema": 0.5}, {"zero_grad": True}, {"schedule": "constant"}])
+def test_rules_have_no_place_for_what_their_program_would_do(added):
+    optimizer = descent([torch.nn.Parameter(torch.ones(3))])
+    with pytest.raises(heddle.errors.BadInput, match="found a traced rule: write them into the rule"):
+        optim.chain(optimizer=optimizer, **added)
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])

@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import sys
+import types
 
 import numpy
 import ot_reference as reference
@@ -158,7 +160,7 @@ def test_names_that_other_libraries_use(function, name, meant):
     given = {} if function == "sinkhorn" else {"reg": 1}
     with pytest.raises(TypeError, match=f"has no argument '{name}'; did you mean {meant}"):
         getattr(heddle.ot, function)(M, **given, **{name: 1})
-    with pytest.raises(TypeError, match="has no argument 'zzz'. Its arguments are M, a, b, "):
+    with pytest.raises(TypeError, match="has no argument 'zzz'. Its arguments are M, (a, b|reg, a), "):
         getattr(heddle.ot, function)(M, **given, zzz=1)
 
 
@@ -171,6 +173,77 @@ def test_the_limit():
     with pytest.raises(heddle.ot.NotSolved, match="^problem 1: reached the limit of 3 iterations .*, tol is 1e-09"):
         many.check()
     assert many.converged.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("options", [{"norm": "l1"}, {"norm": "l2"}, {"norm": "max"}, {"order": "u", "norm": "max"}])
+def test_sums_that_differ_by_more_than_tol(options):
+    """Such as weights in float32 beside costs in float64: no number of iterations can make up for the difference."""
+    a, b = A.astype("f4"), B.astype("f4")
+    difference = difference_of(a, b)
+    assert 0 < difference < 1e-6
+    tol = difference / 12
+    result = heddle.ot.solve(M, a, b, 1.0, tol=tol, max_iter=200, **options)
+    assert result.status is heddle.ot.Status.LIMIT
+    with pytest.raises(heddle.ot.NotSolved, match=r"reached the limit of 200 .*: the sums of a and b are [\d.]+ and [\d.]+, so "
+                                                  r"that the error cannot be less than .*: use normalize=True") as caught:
+        result.check()
+    least = float(str(caught.value).partition("less than ")[2].partition(":")[0])
+    assert tol < least <= 1.01 * float(result.error)
+    heddle.ot.solve(M, a, b, 1.0, tol=tol, max_iter=200, normalize=True, **options).check()
+
+
+def test_the_limit_is_the_reason_although_sums_differ():
+    """With a tolerance that the difference allows, the remedy is another one; as with sides that are relaxed."""
+    a, b = A.astype("f4"), B.astype("f4")
+    for options in ({"tol": 1e-5}, {"tol": 1e-12, "normalize": True}, {"tol": 1e-12, "unbalanced": 1.0}):
+        with pytest.raises(heddle.ot.NotSolved, match="raise the limit"):
+            heddle.ot.solve(M, a, b, 0.01, max_iter=3, **options).check()
+    batch = heddle.ot.solve([M, M.T.copy()], [A, b], [B, a], 1.0, tol=difference_of(a, b) / 10, max_iter=200)
+    with pytest.raises(heddle.ot.NotSolved, match="^problem 1: .*the sums of a and b are"):
+        batch.check()
+
+
+def difference_of(a, b):
+    return abs(a.astype("f8").sum() - b.astype("f8").sum())
+
+
+@pytest.mark.parametrize("name, hint", [
+    ("lazy_plan", "use product\\(points\\), which multiplies by the plan without storing it"),
+    ("matrix", "use plan"), ("f", "use potential_a"), ("n_iters", "use n_iter"), ("primal_cost", "use value_linear"),
+    ("nothing", ""),
+])
+def test_attributes_of_other_libraries(name, hint):
+    result = heddle.ot.solve(M, A, B, 1.0)
+    with pytest.raises(AttributeError, match=f"^'OTResult' object has no attribute '{name}'" + (hint and f": {hint}")):
+        getattr(result, name)
+    assert not hasattr(result, name)
+
+
+def test_names_of_the_module():
+    assert dir(heddle.ot) == sorted(heddle.ot.__all__)
+
+
+def test_tracers_of_jax(monkeypatch):
+    """Under jit, grad and vmap, JAX passes objects without values."""
+
+    class Array:
+        shape, dtype = (4, 6), "float64"
+
+    class Tracer(Array):
+        def devices(self):
+            raise RuntimeError("Abstract tracer value encountered where concrete value is expected")
+
+        __array__ = devices
+
+    jax = types.ModuleType("jax")
+    jax.Array, jax.core = Array, types.SimpleNamespace(Tracer=Tracer)
+    monkeypatch.setitem(sys.modules, "jax", jax)
+    expected = "expected an array with values, found a tracer of JAX: heddle does not support jax.jit, jax.grad and"
+    for arguments, name in (((Tracer(), A, B), "M"), ((M, Tracer(), B), "a"), ((M, A, Tracer()), "b"), (([Tracer()],), r"M\[0\]")):
+        with pytest.raises(heddle.BadInput, match=f"^{name}: {expected}"):
+            heddle.ot.solve(*arguments, reg=1.0)
+    with pytest.raises(heddle.BadInput, match=f"^{expected}"):
+        heddle.arrays.view(Tracer())
 
 
 def test_a_failed_solve_leaves_the_next_one_as_it_was():

@@ -176,9 +176,14 @@ def test_what_has_no_gradient():
     M, a, b = problem(5, 4)
     M.requires_grad_()
     result = heddle.ot.solve(M, a, b, 0.3)
-    for name in ("plan", "value_linear", "potential_a", "marginal_b", "dual"):
-        with pytest.raises(heddle.Unavailable, match=" of OTResult has no gradient: only OTResult.value has one"):
+    for name in ("plan", "value_linear", "potential_a", "potential_b", "marginal_a", "marginal_b", "dual"):
+        with pytest.raises(heddle.Unavailable, match=f"^OTResult.{name} has no gradient: only OTResult.value has one"):
             getattr(result, name).sum().backward()
+    for name in ("product", "projection"):
+        with pytest.raises(heddle.Unavailable, match=f"^OTResult.{name} has no gradient"):
+            getattr(result, name)(torch.ones(4, 2)).sum().backward()
+    with pytest.raises(heddle.Unavailable, match="^OTResult.potential_b has no gradient"):
+        result.potentials[1].sum().backward()
     first, = torch.autograd.grad(result.value, M, create_graph=True)
     torch.testing.assert_close(first.detach(), result.plan.detach())
     with pytest.raises(heddle.Unavailable, match="the gradient of OTResult.value has no gradient"):
@@ -189,6 +194,28 @@ def test_what_has_no_gradient():
         heddle.ot.solve(M, a, b, torch.tensor(0.3, requires_grad=True))
     with torch.no_grad():
         assert not heddle.ot.solve(M, a, b, 0.3).value.requires_grad
+
+
+def test_the_mode_of_the_solve_decides_about_gradients():
+    """As with an operation of PyTorch: when a result is read makes no difference."""
+    M, a, b = problem(5, 4)
+    M.requires_grad_()
+    with torch.no_grad():
+        result = heddle.ot.solve(M, a, b, 0.3)
+    for each in (result.value, result.plan, result.value_linear, result.potential_a, result.product(torch.ones(4, 2))):
+        assert not each.requires_grad
+    with torch.inference_mode():
+        inferred = heddle.ot.solve(M, a, b, 0.3)
+    assert not inferred.value.requires_grad
+
+    result = heddle.ot.solve(M, a, b, 0.3)
+    with torch.no_grad():
+        value, plan, moved = result.value, result.plan, result.product(torch.ones(4, 2))
+    assert value.requires_grad and plan.requires_grad and not moved.requires_grad
+    value.backward()
+    torch.testing.assert_close(M.grad, plan.detach())
+    with torch.inference_mode():
+        torch.testing.assert_close(result.value, value)
 
 
 def test_tensors_that_changed_since_the_solve():

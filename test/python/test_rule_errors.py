@@ -24,6 +24,7 @@ def message_of(function):
     with pytest.raises(heddle.BadInput) as caught:
         heddle.rule(function).mlir()
     assert isinstance(caught.value, ValueError)
+    assert type(caught.value).__module__ == "heddle.errors"  # a public name, which the traceback shows
     return str(caught.value)
 
 

@@ -1,6 +1,8 @@
 """Rules as optimizers of PyTorch, on the cpu target."""
 
 import copy
+import inspect
+import math
 import pathlib
 import pickle
 import sys
@@ -488,17 +490,106 @@ def test_ranges_of_groups():
     param = torch.nn.Parameter(torch.ones(3))
     for settings, message in (({"lr": -1}, "ranged: expected lr of at least 0, found -1"),
                               ({"lr": torch.tensor(-1.0)}, "ranged: expected lr of at least 0"),
-                              ({"betas": (0.9, 1.0)}, "ranged: expected betas of at least 0 and below 1")):
+                              ({"betas": (0.9, 1.0)}, r"ranged: expected betas\[1\] of at least 0 and below 1, found 1")):
         for make in (lambda: ranged([param], **settings), lambda: ranged([{"params": [param], **settings}])):
             with pytest.raises(heddle.BadInput, match=message):
                 make()
     optimizer = ranged([param], lr=0, betas=(0, 0.5))
-    with pytest.raises(heddle.BadInput, match="ranged: expected betas"):
+    with pytest.raises(heddle.BadInput, match=r"ranged: expected betas\[1\] of"):
         optimizer.add_param_group({"params": [torch.nn.Parameter(torch.ones(2))], "betas": (0.9, 2)})
     assert len(optimizer.param_groups) == 1
-    optimizer.param_groups[0]["lr"] = -1.0  # as in PyTorch, not checked
+
+
+@heddle.rule
+def scaled(p, g, m, *, lr=0.1, betas=(0.9, 0.99)):
+    m = betas[0] * m + g
+    return p - lr * betas[1] * m, m
+
+
+class Scaled(scaled):
+    """A subclass of a rule's optimizer, by the name of the rule."""
+
+    steps = 0
+
+    def step(self, *args, **kwargs):
+        self.steps += 1
+        return super().step(*args, **kwargs)
+
+
+@pytest.mark.parametrize("copier", [lambda each: each, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_a_rule_is_the_base_of_a_class(copier):
+    param = torch.nn.Parameter(torch.ones(3))
+    optimizer = heddle.optim.chain(clip_grad_norm=1e9, optimizer=Scaled([param], lr=0.5))
     param.grad = torch.ones(3)
     optimizer.step()
+    optimizer = copier(optimizer)
+    param = optimizer.param_groups[0]["params"][0]
+    param.grad = torch.ones(3)
+    optimizer.step()
+    assert type(optimizer) is Scaled and optimizer.steps > 0
+    torch.testing.assert_close(param, torch.full((3,), 1 - 0.5 * 0.99 * (1 + 1.9)))
+    assert isinstance(optimizer, scaled) and issubclass(Scaled, scaled) and issubclass(Scaled, scaled.optimizer_class)
+    assert not issubclass(Scaled, ranged) and not issubclass(heddle.optim.SGD, scaled) and not isinstance(3, scaled)
+    assert not hasattr(Scaled, "__orig_bases__") or Scaled.__orig_bases__ == (scaled,)
+
+
+def test_signatures_are_those_of_the_optimizer():
+    for rule in (scaled, ranged):
+        arguments = "(params, *, lr=0.1, betas=(0.9, 0.99))"
+        assert str(inspect.signature(rule)) == str(inspect.signature(rule.optimizer_class)) == arguments
+    assert str(inspect.signature(scaled.function)).startswith("(p, g, m, *, lr=0.1")
+
+
+NOT_FINITE = [math.nan, math.inf, -math.inf]
+
+
+@pytest.mark.parametrize("value", [*NOT_FINITE, numpy.float32("nan"), torch.tensor(math.inf)])
+def test_hyperparameters_are_finite(value):
+    """As Rule.compile, an optimizer takes finite numbers only."""
+    param = torch.nn.Parameter(torch.ones(3))
+    for settings, name in (({"lr": value}, "lr"), ({"betas": (value, value)}, r"betas\[0\]")):
+        for make in (lambda: scaled([param], **settings), lambda: scaled([{"params": [param], **settings}])):
+            with pytest.raises(heddle.BadInput, match=f"scaled: expected a finite number for the hyperparameter '{name}', found"):
+                make()
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("value", [*NOT_FINITE, torch.tensor(math.nan)])
+def test_changed_hyperparameters_are_checked_before_the_step(value, groups):
+    params = [torch.nn.Parameter(torch.ones(3)) for _ in range(groups)]
+    optimizer = scaled([{"params": [param]} for param in params])
+    for param in params:
+        param.grad = torch.ones(3)
+
+    def refused(name, wrong):
+        group, state = optimizer.param_groups[-1], [dict(optimizer.state[param]) for param in params]
+        before, good = [param.clone() for param in params], group[name]
+        group[name] = wrong
+        for _ in range(2):
+            with pytest.raises(heddle.BadInput, match=f"scaled: expected a finite number for the hyperparameter '{name}"):
+                optimizer.step()
+        group[name] = good
+        assert all(map(torch.equal, params, before)) and state == [dict(optimizer.state[param]) for param in params]
+
+    refused("lr", value)  # before the first step, which makes the state
+    optimizer.step()
+    refused("lr", value)
+    refused("betas", (0.9, float(value)))
+    before = [param.clone() for param in params]
+    optimizer.step()
+    assert all((param < old).all() for param, old in zip(params, before))
+
+
+def test_changed_hyperparameters_stay_in_their_range():
+    param = torch.nn.Parameter(torch.ones(3))
+    optimizer = ranged([param], lr=0.5)
+    param.grad = torch.ones(3)
+    optimizer.step()
+    before = param.clone()
+    optimizer.param_groups[0]["lr"] = -1.0
+    with pytest.raises(heddle.BadInput, match="ranged: expected lr of at least 0, found -1"):
+        optimizer.step()
+    assert torch.equal(param, before)
 
 
 def test_calls_with_wrong_arguments():

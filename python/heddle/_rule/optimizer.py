@@ -6,11 +6,13 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import copyreg
 import importlib
+import math
 
 from .. import inspection
 from ..errors import BadInput
-from .._values import number, real, short
+from .._values import number, plain, real, short
 from .program import Family
 from .signature import scalars_of
 
@@ -55,16 +57,27 @@ def make_spec(rule: Rule) -> Any:
         # In the form in which MLIR prints a module, which heddle.optim rewrites for clipping.
         return inspection.emit(rule._program(own, groups, values, scalars_of(signature.hypers)), "foreach")
 
+    def check_value(name: str, value: float) -> str | None:
+        key, index = parts.get(name, (name, None))
+        spoken = key if index is None else f"{key}[{index}]"
+        if not math.isfinite(value):
+            return f"{rule.name}: expected a finite number for the hyperparameter '{spoken}', found {value}"
+        allowed = signature.ranges.get(key)
+        if allowed and not allowed.has(value):
+            return f"{rule.name}: expected {spoken} of {allowed}, found {plain(value)}"
+        return None
+
     def check(group: Mapping[str, Any]) -> str | None:
         for name, default in signature.hypers.items():
             size, value = len(default) if isinstance(default, tuple) else 0, group[name]
-            parts = [value] if size == 0 else list(value) if isinstance(value, (list, tuple)) else []
-            if len(parts) != max(size, 1) or not all(map(_is_number, parts)):
+            found = [value] if size == 0 else list(value) if isinstance(value, (list, tuple)) else []
+            if len(found) != max(size, 1) or not all(map(_is_number, found)):
                 expected = f"{size} numbers" if size else "a number"
                 return f"{rule.name}: expected {expected} for the hyperparameter '{name}', found {short(value)}"
-            allowed = signature.ranges.get(name)
-            if allowed and not all(allowed.has(number(part, name)) for part in parts):
-                return f"{rule.name}: expected {name} of {allowed}, found {short(value)}"
+            for k, part in enumerate(found):
+                problem = check_value(f"{name}_{k}" if size else name, number(part, name))
+                if problem:
+                    return problem
         trace = rule._trace({name: rule._option(name, group[name]) for name in signature.options})
         if trace.sees_tensors() and any(map(_is_sharded, group.get("params", ()))):
             return (
@@ -83,6 +96,7 @@ def make_spec(rule: Rule) -> Any:
         options=tuple(signature.options),
         parts=parts,
         check=check,
+        check_value=check_value,
         doc=rule.__doc__ or "",
     )
 
@@ -116,6 +130,8 @@ def _rebuild(rule: Rule) -> Any:
 
 
 def _reduce(optimizer: Any) -> Any:
-    """For pickle and copy: the class has no name of its own, so it is found by the rule."""
+    """For pickle and copy: the class has no name of its own, so it is found by the rule. A subclass has a name."""
+    if type(optimizer) is not optimizer._heddle_rule.optimizer_class:
+        return copyreg.__newobj__, (type(optimizer),), optimizer.__getstate__()  # type: ignore[attr-defined]
     state = optimizer.__getstate__()
     return _rebuild, (optimizer._heddle_rule,), state

@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import overload
 
 from .. import inspection
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Literal
 
+    from ..optim import Optimizer
     from .nodes import Trace
 
 _FLOATS = ("f64", "f32", "f16", "bf16")
@@ -33,7 +35,8 @@ class Rule:
     """An update rule, from `rule`: an optimizer for PyTorch, and a program for the core of heddle.
 
     Called with parameters, a rule makes an optimizer, as a class of ``torch.optim`` does: ``lion(model.parameters(),
-    lr=3e-4)``; ``isinstance(optimizer, lion)`` holds. Without PyTorch, `compile` makes an executable.
+    lr=3e-4)``; ``isinstance(optimizer, lion)`` holds, and ``class Mine(lion)`` makes a subclass. A function that expects a
+    class takes ``lion.optimizer_class``. Without PyTorch, `compile` makes an executable.
 
     The keyword arguments of all methods are:
 
@@ -57,6 +60,8 @@ class Rule:
         self.name = self._signature.name
         self._traces: dict[object, Trace] = {}
         functools.update_wrapper(self, function)
+        #: The arguments of a call, which are not those of the function.
+        self.__signature__ = self._signature.of_optimizer()
 
     # --- programs -----------------------------------------------------------------------------------------------------
 
@@ -192,7 +197,7 @@ class Rule:
 
     # --- optimizers ---------------------------------------------------------------------------------------------------
 
-    def __call__(self, /, *args: Any, **settings: Any) -> Any:
+    def __call__(self, /, *args: Any, **settings: Any) -> Optimizer:
         """rule(params, **settings): makes an optimizer of this rule.
 
         Args:
@@ -209,15 +214,29 @@ class Rule:
         return self.optimizer_class(*args, **settings)
 
     @functools.cached_property
-    def optimizer_class(self) -> Any:
-        """The subclass of ``torch.optim.Optimizer``."""
+    def optimizer_class(self) -> type[Optimizer]:
+        """The class of the rule's optimizers, a subclass of ``torch.optim.Optimizer``.
+
+        Raises:
+            Unavailable: PyTorch is not installed.
+        """
         from .optimizer import make_class
 
-        return make_class(self)
+        made: type[Optimizer] = make_class(self)
+        return made
+
+    # A rule is no class, because it is a program without PyTorch, too. These make it one where Python asks.
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
+        """`optimizer_class` is the base of a class that names the rule as one."""
+        return (self.optimizer_class,)
 
     def __instancecheck__(self, instance: object) -> bool:
+        return self.__subclasscheck__(type(instance))
+
+    def __subclasscheck__(self, subclass: type) -> bool:
         made = self.__dict__.get("optimizer_class")
-        return made is not None and isinstance(instance, made)
+        return made is not None and issubclass(subclass, made)
 
     def __repr__(self) -> str:
         return f"<heddle.Rule {self.name}>"

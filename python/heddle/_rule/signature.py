@@ -114,6 +114,13 @@ class Signature(NamedTuple):
     #: The names of hyperparameters and options, in the order of the function.
     keywords: tuple[str, ...]
 
+    def of_optimizer(self) -> inspect.Signature:
+        """The arguments of the rule's optimizer."""
+        defaults = {**self.hypers, **self.options}
+        only = inspect.Parameter.KEYWORD_ONLY
+        given = [inspect.Parameter(name, only, default=defaults[name]) for name in self.keywords]
+        return inspect.Signature([inspect.Parameter("params", inspect.Parameter.POSITIONAL_OR_KEYWORD), *given])
+
 
 def scalars_of(hypers: dict[str, float | tuple[float, ...]]) -> dict[str, float]:
     """The hyperparameters as arguments of a program: the entries of a tuple ``betas`` are ``betas_0``, ``betas_1``."""

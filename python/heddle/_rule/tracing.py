@@ -81,11 +81,10 @@ def record(function: Callable[..., Any], signature: Signature, options: Mapping[
         sys.setprofile(returned.observe)
     try:
         result = function(*lists, **hypers, **options)
-    except AttributeError as error:
-        _explain_unknown(error)
-        raise
-    except TypeError as error:
-        _explain_use(error)
+    except (AttributeError, TypeError) as error:
+        if isinstance(error, BadInput):  # a class of its own, for callers that expect an error of Python
+            raise BadInput(str(error)) from None
+        (_explain_unknown if isinstance(error, AttributeError) else _explain_use)(error)
         raise
     finally:
         if is_free:
@@ -99,9 +98,9 @@ def record(function: Callable[..., Any], signature: Signature, options: Mapping[
     return trace
 
 
-def _explain_use(error: TypeError) -> None:
+def _explain_use(error: BaseException) -> None:
     """Turns an error of Python about a value, such as a call of it, into one that points at the user's line."""
-    if isinstance(error, BadInput) or not re.search(r"\bValue\b", str(error)):
+    if not re.search(r"\bValue\b", str(error)):
         return
     raise BadInput(
         f"{_users_place(error)}: a value of a rule is a number of one element, found another use: {error}. "
@@ -119,7 +118,7 @@ def _users_place(error: BaseException) -> str:
     return place
 
 
-def _explain_unknown(error: AttributeError) -> None:
+def _explain_unknown(error: BaseException) -> None:
     """Turns the error about a function that heddle does not have into one that points at the user's line."""
     found = re.fullmatch(r"module 'heddle' has no attribute '(\w+)'", str(error))
     if not found:

@@ -22,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+# Type checkers do not see these: `__init__.pyi`, which tools/python_stubs.py writes, is for them.
 _CLASSES = {name: optimizer_class(spec) for name, spec in SPECS.items()}
 globals().update(_CLASSES)
 
@@ -38,12 +39,15 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted([*__all__, "functional"])
+
+
 def __getattr__(name: str) -> Any:
     if name == "functional":
         import importlib
 
         return importlib.import_module("heddle.optim.functional")
-    # The classes are in the namespace already; this function tells type checkers that there are some.
     hint = ""
     if name[:1].isupper():
         hint = f"; it has {', '.join(_CLASSES)}. Write another optimizer as a rule: heddle.rule"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..errors import BadInput
 from ._optimizer import Optimizer
-from ._tail import tail
+from ._tail import check, tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def chain(
         float64 on the device, without waiting; with a closure it returns the loss, and ``optimizer.grad_norm`` is the norm.
 
     Raises:
-        BadInput: `optimizer` is no optimizer of heddle, an argument has a wrong value, or both ways to clip are given. The
-            first step names entries of a schedule that contradict each other.
+        BadInput: `optimizer` is no optimizer of heddle, or has no place for an argument; an argument has a wrong value;
+            entries of a schedule contradict each other; or both ways to clip are given.
     """
     if not isinstance(optimizer, Optimizer):
         raise BadInput(
@@ -70,6 +70,7 @@ def chain(
     if clip_grad_norm is not None and clip_grad_value is not None:
         raise BadInput("clip_grad_value: expected None beside clip_grad_norm, found both: give one of them")
     added = tail(accumulation, clip_grad_value, ema, zero_grad, schedule)
+    check(type(optimizer).spec, dict(optimizer._options_of([0])), added)
     optimizer.clip_grad_norm = clip_grad_norm
     optimizer._add_tail(added)
     return optimizer

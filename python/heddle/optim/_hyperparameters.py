@@ -86,12 +86,17 @@ class Hyperparameters:
                 self._graph.bind_scalar(name, self._table[0, column])
 
     def check(self, groups: Sequence[dict[str, Any]]) -> None:
-        """Refuses values that are no numbers."""
+        """Refuses values that are no numbers, or that the optimizer does not take."""
         for place in self._used:
             for name in self._names:
                 value = number_of(groups[place], name, self._spec)
-                if type(value) is not float:
-                    _number(name, value)
+                self._check_value(name, value if type(value) is float else _number(name, value))
+
+    def _check_value(self, name: str, value: Any) -> None:
+        """Asks the optimizer about a number; that of a tensor on a device is not read."""
+        problem = self._spec.check_value(name, value) if self._spec.check_value and type(value) is float else None
+        if problem:
+            raise BadInput(problem)
 
     def update(self, groups: Sequence[dict[str, Any]], stream: int) -> None:
         """Passes the values of the groups to the program, for all steps from the next one on."""
@@ -105,6 +110,8 @@ class Hyperparameters:
                     self.has_tensors |= isinstance(value, torch.Tensor)
                     value = _number(name, value)
                     on_device |= isinstance(value, torch.Tensor)
+                if self._spec.check_value:
+                    self._check_value(name, value)
                 row.append(value)
             values.append(row)
         if on_device and self._table is None:

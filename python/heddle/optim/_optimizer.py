@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from torch.optim import Optimizer as TorchOptimizer  # type: ignore[import-not-found, unused-ignore]
+else:
+    TorchOptimizer = torch.optim.Optimizer
+
 _hooks: Any = importlib.import_module("torch.optim.optimizer")
 
 
@@ -73,7 +77,7 @@ def _unlock() -> None:
 os.register_at_fork(after_in_child=_unlock)
 
 
-class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is typed as Any
+class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without PyTorch, the base is Any
     """The base class of heddle's optimizers: a `torch.optim.Optimizer` whose step is one launch for each device.
 
     Subclasses come from `optimizer_class`. Parameter groups, state and hooks are those of PyTorch's optimizers, and the

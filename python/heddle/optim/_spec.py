@@ -130,6 +130,9 @@ class Spec:
     stores: bool = False
     #: A further check of the entries of a group: the text of an error, or None.
     check: Callable[[Mapping[str, Any]], str | None] | None = None
+    #: A check of a hyperparameter by its name in the program, also of one that has changed before a step: the text of an
+    #: error, or None.
+    check_value: Callable[[str, float], str | None] | None = None
     #: The lists of state in the order in which the function of `optim.functional` takes them; None: there is none.
     functional: Sequence[str] | None = None
     #: The arguments that the function takes by position after the lists, in the order of torch's.

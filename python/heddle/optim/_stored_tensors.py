@@ -40,7 +40,9 @@ def _offset(param: Any) -> int:
     """The number of elements before the local shard of a DTensor that is sharded along its first dimension."""
     if not is_distributed(param):
         return 0
-    from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
+    from torch.distributed.tensor._utils import (  # type: ignore[import-not-found, unused-ignore]
+        compute_local_shape_and_global_offset,
+    )
 
     _, offset = compute_local_shape_and_global_offset(param.shape, param.device_mesh, param.placements)
     first = int(offset[0]) if len(offset) else 0

@@ -7,18 +7,21 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import NamedTuple
 
+from .. import inspection
 from .._values import listed, real, short
 from ..errors import BadInput
 from . import _rewrite
+from ._spec import Family
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from ._spec import Family, Spec
+    from ._spec import Spec
 
 #: The entries of a schedule that are numbers.
 _SCHEDULE = ("warmup", "start", "steps", "end", "gamma", "decay")
@@ -84,6 +87,38 @@ def tail(
     if not isinstance(zero_grad, bool):
         raise BadInput(f"zero_grad: expected True or False, found {short(zero_grad)}")
     return Tail(count, value, decay, zero_grad, _schedule(schedule))
+
+
+def check(spec: Spec, options: Mapping[str, Any], added: Tail) -> None:
+    """Refuses what the program of an optimizer does not take, which the first step would find otherwise.
+
+    Args:
+        spec: the optimizer, without `added`.
+        options: the options of its program.
+        added: what `chain` adds.
+
+    Raises:
+        BadInput: entries of the schedule contradict each other, or the optimizer has no place for what is added.
+    """
+    if not added.options():
+        return
+    program = added.extend(spec).program([Family("f32", "f32", "f32")], False, options)
+    try:
+        inspection.emit(program, "foreach")
+    except BadInput as error:
+        raise BadInput(_as_argument(str(error))) from None
+
+
+def _as_argument(message: str) -> str:
+    """A message of the library about options of a program as one about the argument `schedule`."""
+    found = re.fullmatch(r"program '.*', column \d+: (.*schedule.*)", message, re.S)
+    if not found:
+        return message
+    text = re.sub(r"option 'schedule' of '\w+' expects", "expected", found[1])
+    text = re.sub(r"option 'schedule' does", "it does", text)
+    text = re.sub(r"(?:option )?'schedule=(\w+)'", r"'\1'", text)
+    text = re.sub(r"(?:option )?'schedule_(\w+)'", r"the entry '\1'", text)
+    return f"schedule: {text}"
 
 
 def _number(name: str, value: Any, expected: str, is_right: Any) -> float:

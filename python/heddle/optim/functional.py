@@ -203,6 +203,10 @@ FUNCTIONS: dict[str, Callable[..., None]] = {
 __all__ = ["FUNCTIONS", *FUNCTIONS]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Callable[..., None]:
     if name in FUNCTIONS:
         return FUNCTIONS[name]

@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 __all__ = ["NotSolved", "OTResult", "Status", "clear_cache", "sinkhorn", "solve", "solve_batch"]
 
 
-def __getattr__(name: str) -> NoReturn:
-    hint = "" if name.startswith("_") else f"; it has {', '.join(__all__)}. docs/ot.md maps the names of POT"
-    raise AttributeError(f"module 'heddle.ot' has no attribute '{name}'{hint}")
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # a type checker refuses names that do not exist
+
+    def __getattr__(name: str) -> NoReturn:
+        hint = "" if name.startswith("_") else f"; it has {', '.join(__all__)}. docs/ot.md maps the names of POT"
+        raise AttributeError(f"module 'heddle.ot' has no attribute '{name}'{hint}")

@@ -101,8 +101,3 @@ def check_order(M: Any, b: Any) -> None:
     if hint := _order(M, b):
         raise BadInput(f"M: expected costs, found a vector of weights, and costs as b{hint}")
 
-
-def keywords_of(function: Callable[..., Any]) -> list[str]:
-    """The names of the arguments of a function that can be given by keyword only."""
-    parameters = inspect.signature(function).parameters.values()
-    return [each.name for each in parameters if each.kind == each.KEYWORD_ONLY]

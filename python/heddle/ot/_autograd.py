@@ -69,15 +69,17 @@ class _WithoutGradient(torch.autograd.Function):  # type: ignore[misc]
 
 
 def value(result: OTResult) -> Any:
-    """The value with its gradient."""
-    return _Value.apply(result, *result._inputs)
+    """The value with its gradient, whatever the mode is now: the solve has recorded one."""
+    with torch.enable_grad():
+        return _Value.apply(result, *result._inputs)
 
 
 def without_gradient(result: OTResult, name: str, found: Any) -> Any:
     """A result, through which asking for a gradient is an error."""
     if isinstance(found, list):
         return [without_gradient(result, name, member) for member in found]
-    return _WithoutGradient.apply(f"'{name}' of OTResult", found, *result._inputs)
+    with torch.enable_grad():  # as for the value
+        return _WithoutGradient.apply(f"OTResult.{name}", found, *result._inputs)
 
 
 def _gradients(result: OTResult, grad: Any) -> list[Any]:

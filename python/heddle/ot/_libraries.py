@@ -117,6 +117,10 @@ class Library:
         """Whether the library would use results on other streams than that of the solve."""
         return self.name == "jax" and self.place.target == "cuda"
 
+    def records_gradients(self) -> bool:
+        """Whether the library records the operations of this thread for gradients."""
+        return self.name == "torch" and bool(sys.modules["torch"].is_grad_enabled())
+
     def view(self, array: Any, argument: str) -> arrays.ArrayView:
         """A view of an argument, which must be on this device.
 

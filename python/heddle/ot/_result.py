@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import enum
+import math
 
 from .._held import Held
 from .._values import plain
@@ -55,6 +56,26 @@ _INFEASIBLE = 128
 _NUMBERS = "M: expected costs that are not NaN or -inf, and initial potentials that are not NaN"
 
 
+#: What has the place of attributes of results of POT and OTT (docs/ot.md).
+_ELSEWHERE = {
+    "lazy_plan": "use product(points), which multiplies by the plan without storing it, or plan",
+    "sparse_plan": "use product(points), which multiplies by the plan without storing it, or plan",
+    "apply": "use product(points), which multiplies by the plan without storing it",
+    "matrix": "use plan",
+    "f": 'use potential_a, with convention="ott"',
+    "g": 'use potential_b, with convention="ott"',
+    "reg_ot_cost": "use value, if both sums must match",
+    "kl_reg_cost": "use value, if both sums must match",
+    "ent_reg_cost": 'use value with regularizer="entropy", if both sums must match',
+    "dual_cost": 'use value with regularizer="entropy", if both sums must match',
+    "primal_cost": "use value_linear",
+    "value_quad": "there is no quadratic term; use value or value_linear",
+    "n_iters": "use n_iter",
+    "log": "use status, n_iter and error, or errors with history=N",
+    "citation": "docs/sinkhorn.md names the papers",
+}
+
+
 class OTResult:
     """The result of `solve`, `solve_batch` or `sinkhorn`.
 
@@ -66,20 +87,28 @@ class OTResult:
     For a batch, every attribute has a leading axis of the problems; for a list of problems, it is a list of arrays, and
     scalars are one vector.
 
-    With PyTorch, if `M`, `a` or `b` needs a gradient, `value` has one (envelope theorem). All other attributes raise an
-    exception in ``backward``; use ``detach()``.
+    With PyTorch, if `M`, `a` or `b` needs a gradient, `value` has one (envelope theorem), unless the solve was under
+    ``torch.no_grad()``. All other attributes raise an exception in ``backward``; use ``detach()``.
     """
 
     def __init__(
-        self, problem: Problem, results: dict[str, Block], tol: float | PerProblem, limit: int, grad: str
+        self,
+        problem: Problem,
+        results: dict[str, Block],
+        tol: float | PerProblem,
+        limit: int,
+        grad: str,
+        measure: tuple[str, str],
     ) -> None:
         self._problem, self._results = problem, dict(results)
         self._tol, self._limit = tol, limit
+        #: The norm of the error, and the potentials that are updated first: u of rows, or v of columns.
+        self._measure = measure
         self._values: dict[str, Any] = {}
         self._host: dict[str, Any] = {}
         self._held = {name: _hold(name, block) for name, block in results.items()}
         self._inputs: list[Any] = []
-        if grad == "envelope" and problem.problems.library.name == "torch":
+        if grad == "envelope" and problem.problems.library.records_gradients():
             given = [*problem.problems.given, *problem.a.given, *problem.b.given]
             self._inputs = [array for array in given if getattr(array, "requires_grad", False)]
 
@@ -109,7 +138,7 @@ class OTResult:
     @property
     def value_linear(self) -> Any:
         """sum P M, without the regularization; a forbidden pair contributes 0: a scalar for each problem."""
-        return self._get("cost")
+        return self._get("value_linear", "cost")
 
     @property
     def dual(self) -> Any:
@@ -143,12 +172,12 @@ class OTResult:
     @property
     def potential_a(self) -> Any:
         """The potentials of the rows: n."""
-        return self._get(self._problem.potential_names[0])
+        return self._get("potential_a", self._problem.potential_names[0])
 
     @property
     def potential_b(self) -> Any:
         """The potentials of the columns: m."""
-        return self._get(self._problem.potential_names[1])
+        return self._get("potential_b", self._problem.potential_names[1])
 
     @property
     def plan(self) -> Any:
@@ -207,7 +236,7 @@ class OTResult:
         problem = self._problem
         problem.check_unchanged()
         found = transport(problem, {name: self.unchanged(name) for name in problem.potential_names}, points, output)
-        if self._inputs:
+        if self._inputs and self._library.records_gradients():
             from . import _autograd
 
             return _autograd.without_gradient(self, output, found)
@@ -278,7 +307,24 @@ class OTResult:
         wanted = tol if not isinstance(tol, PerProblem) else float(self._library.host(tol.array)[index])
         raise NotSolved(
             f"{where}reached the limit of {self._limit} iterations with error {error:.3g}, tol is {wanted:.3g}: "
-            "raise the limit (max_iter), tol or eps (reg), or use annealing"
+            + (self._unequal_sums(wanted, index) or "raise the limit (max_iter), tol or eps (reg), or use annealing")
+        )
+
+    def _unequal_sums(self, wanted: float, index: int) -> str:
+        """A remedy if the sums of the weights differ so much that no potentials have an error of `wanted`."""
+        options = self._problem.options
+        if "rho_a" in options or "rho_b" in options or "normalize" in options:
+            return ""
+        first, second = (float(each.sum()) for each in _weights(self._problem, index))
+        norm, order = self._measure
+        points = self._problem.problems.shapes[index][order == "v"]
+        # The errors of the points of a side add up to the difference, if the sums of the other side match.
+        least = abs(first - second) / {"l1": 1.0, "l2": math.sqrt(points), "max": points}[norm]
+        if not least > wanted:
+            return ""
+        return (
+            f"the sums of a and b are {first!r} and {second!r}, so that the error cannot be less than {least:.3g}: use "
+            "normalize=True, or weights of equal sums, in the precision of M"
         )
 
     # ------------------------------------------------------------------------------------------------------------------
@@ -287,13 +333,18 @@ class OTResult:
     def _library(self) -> Any:
         return self._problem.problems.library
 
-    def _get(self, name: str) -> Any:
-        """A result; if a gradient is asked through it, an exception follows."""
-        found = self._output(name)
+    def _get(self, attribute: str, name: str = "") -> Any:
+        """The result of an attribute; if a gradient is asked through it, an exception follows.
+
+        Args:
+            attribute: the name of the attribute, for messages.
+            name: that of the result in the program; empty: the same.
+        """
+        found = self._output(name or attribute)
         if self._inputs:
             from . import _autograd
 
-            return _autograd.without_gradient(self, name, found)
+            return _autograd.without_gradient(self, attribute, found)
         return found
 
     def _output(self, name: str) -> Any:
@@ -346,6 +397,14 @@ class OTResult:
             self._host[name] = self._library.host(self._problem.value_of(name, self._results[name]))
         return self._host[name]
 
+    if not TYPE_CHECKING:  # a type checker refuses names that do not exist
+
+        def __getattr__(self, name: str) -> NoReturn:
+            hint = _ELSEWHERE.get(name, "")
+            raise AttributeError(
+                f"'OTResult' object has no attribute '{name}'" + (hint and f": {hint}"), name=name, obj=self
+            )
+
     def __repr__(self) -> str:
         problems = self._problem.problems
         sizes = ", ".join(f"{rows}x{columns}" for rows, columns in problems.shapes[:4])
@@ -367,8 +426,8 @@ def _status(bits: int, converged: bool) -> Status:
     return Status.CONVERGED if converged else Status.LIMIT
 
 
-def _found(problem: Problem, index: int, bit: int) -> str:
-    """The weights of a problem that are wrong, for a message."""
+def _weights(problem: Problem, index: int) -> list[Any]:
+    """The weights of both sides of a problem, as float64 arrays of NumPy."""
     import numpy
 
     weights = []
@@ -379,6 +438,14 @@ def _found(problem: Problem, index: int, bit: int) -> str:
     for side in (problem.a, problem.b):
         values = problem.problems.library.host(side.of(index)).astype(numpy.float64)
         weights.append(numpy.exp(values) if problem.options.get("weights") == "log" else values)
+    return weights
+
+
+def _found(problem: Problem, index: int, bit: int) -> str:
+    """The weights of a problem that are wrong, for a message."""
+    import numpy
+
+    weights = _weights(problem, index)
     if bit == _SUMS:
         first, second = (float(each.sum()) for each in weights)
         return f", found {first!r} and {second!r}"

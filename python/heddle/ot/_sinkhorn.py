@@ -193,7 +193,7 @@ def sinkhorn(
     loop["outputs"] = "/".join(["potentials", *eager])
 
     problem.run(loop, lists, results, {**values, "limit": float(limit)})
-    result = OTResult(problem, results, values["tol"], limit, grad)
+    result = OTResult(problem, results, values["tol"], limit, grad, (norm, order))
     if problems.library.place.target == "cpu":
         raise_bad_input(result)
     return result

@@ -6,23 +6,24 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-import inspect
 import math
 import re
 
 from .._values import short
 from ..errors import BadInput
-from ._arguments import check_names, is_word, keywords_of
+from ._arguments import is_word, names_checked
 from ._inputs import number
 from ._sinkhorn import sinkhorn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Sequence
+    from typing import Any, Literal
 
     from ._result import OTResult
 
 
+@names_checked
 def solve(
     M: Any,
     a: Any = None,
@@ -37,10 +38,24 @@ def solve(
     max_iter: int | None = None,
     plan_init: None = None,
     potentials_init: Any = None,
-    tol: float | None = None,
+    tol: Any = None,
     verbose: bool = False,
-    grad: str = "envelope",
-    **options: Any,
+    grad: Literal["envelope", "detach"] = "envelope",
+    *,
+    omega: Any = 1.0,
+    anneal: Any = None,
+    eps0: Any = 1.0,
+    decay: Any = 0.5,
+    matrix: Literal["cost", "log_kernel"] = "cost",
+    layout: Literal["row", "column"] | None = None,
+    weights: Literal["plain", "log"] = "plain",
+    normalize: bool = False,
+    order: Literal["u", "v"] | None = None,
+    norm: Literal["l1", "l2", "max"] | None = None,
+    convention: Literal["scaling", "ott", "geomloss"] = "scaling",
+    outputs: Sequence[str] = (),
+    history: int = 0,
+    compute: Literal["f64", "f32"] | None = None,
 ) -> OTResult:
     """Solves entropic optimal transport, with the arguments of POT's ``ot.solve`` in the same order.
 
@@ -61,7 +76,9 @@ def solve(
         potentials_init: a pair of initial potentials, in the convention of the result.
         tol: tolerance of the error. None: 1e-9, or 1e-6 if the arithmetic is in float32.
         grad: ``"envelope"``: `OTResult.value` has a gradient if PyTorch's `M`, `a` or `b` needs one. ``"detach"``: none.
-        options: further options of `sinkhorn`, such as ``anneal="geometric"``, ``convention="geomloss"``.
+        omega, anneal, eps0, decay, matrix, layout, weights, normalize, convention, outputs, history, compute: as for
+            `sinkhorn`.
+        order, norm: as for `sinkhorn`. None: ``"v"`` and ``"l2"`` without `unbalanced`, else ``"u"`` and ``"l1"``.
 
     Returns:
         The result. `OTResult.potentials` are logarithms of scalings, P = exp(u + v - M / reg), as POT returns them for
@@ -90,14 +107,14 @@ def solve(
     if not isinstance(unbalanced_type, str) or unbalanced_type.lower() != "kl":
         raise BadInput(f"unbalanced_type: expected 'KL', found {short(unbalanced_type)}")
     rho_a, rho_b = _pair(unbalanced)
-    if rho_a is None and rho_b is None:
-        options = {"order": "v", "norm": "l2", **options}
+    is_balanced = rho_a is None and rho_b is None
+    if order is None:
+        order = "v" if is_balanced else "u"
+    if norm is None:
+        norm = "l2" if is_balanced else "l1"
     if tol is None:
-        compute = options.get("compute")
         half = is_word(compute, ("f32",)) or not _is_double(M)
         tol = 1e-6 if half and not is_word(compute, ("f64",)) else 1e-9
-    check_names("solve", options, (*_ARGUMENTS, *_OPTIONS))
-    chosen: dict[str, Any] = {"regularizer": regularizer, "grad": grad, **options}
     try:
         return sinkhorn(
             M,
@@ -106,26 +123,59 @@ def solve(
             eps=reg,
             rho_a=rho_a,
             rho_b=rho_b,
-            init=potentials_init,
+            omega=omega,
+            anneal=anneal,
+            eps0=eps0,
+            decay=decay,
             tol=tol,
             limit=1000 if max_iter is None else max_iter,
-            **chosen,
+            matrix=matrix,
+            layout=layout,
+            weights=weights,
+            normalize=normalize,
+            regularizer="entropy" if regularizer == "entropy" else "kl",
+            order=order,
+            norm=norm,
+            convention=convention,
+            init=potentials_init,
+            outputs=outputs,
+            history=history,
+            compute=compute,
+            grad=grad,
         )
     except BadInput as error:
         raise BadInput(_renamed(str(error))) from None
 
 
+@names_checked
 def solve_batch(
     M: Any,
     reg: Any = None,
     a: Any = None,
     b: Any = None,
-    max_iter: int = 1000,
-    tol: float = 1e-5,
+    max_iter: int | None = 1000,
+    tol: Any = 1e-5,
     method: str = "auto",
     reg_type: str = "entropy",
-    grad: str = "envelope",
-    **options: Any,
+    grad: Literal["envelope", "detach"] = "envelope",
+    *,
+    unbalanced: Any = None,
+    unbalanced_type: str = "KL",
+    potentials_init: Any = None,
+    omega: Any = 1.0,
+    anneal: Any = None,
+    eps0: Any = 1.0,
+    decay: Any = 0.5,
+    matrix: Literal["cost", "log_kernel"] = "cost",
+    layout: Literal["row", "column"] | None = None,
+    weights: Literal["plain", "log"] = "plain",
+    normalize: bool = False,
+    order: Literal["u", "v"] | None = None,
+    norm: Literal["l1", "l2", "max"] | None = None,
+    convention: Literal["scaling", "ott", "geomloss"] = "scaling",
+    outputs: Sequence[str] = (),
+    history: int = 0,
+    compute: Literal["f64", "f32"] | None = None,
 ) -> OTResult:
     """Solves a batch, with the arguments of POT's ``ot.batch.solve_batch``.
 
@@ -135,7 +185,7 @@ def solve_batch(
         a, b: weights, B x n and B x m, or n and m for all problems. None: uniform.
         max_iter, tol: as for `solve`. The error is the Euclidean norm of the error of the column sums.
         method: ``"auto"``, ``"log_sinkhorn"`` or ``"sinkhorn"``: all are Sinkhorn's algorithm in the log domain.
-        reg_type, grad, options: as for `solve`.
+        reg_type, grad: as for `solve`; so are all others.
 
     Returns:
         The result, with a leading axis of the problems.
@@ -145,15 +195,34 @@ def solve_batch(
     """
     if not is_word(method, ("auto", "log_sinkhorn", "sinkhorn")):
         raise BadInput(f"method: expected 'auto', 'log_sinkhorn' or 'sinkhorn', found {short(method)}")
-    return solve(M, a, b, reg, reg_type=reg_type, max_iter=max_iter, tol=tol, grad=grad, **options)
+    return solve(
+        M,
+        a,
+        b,
+        reg,
+        reg_type=reg_type,
+        unbalanced=unbalanced,
+        unbalanced_type=unbalanced_type,
+        max_iter=max_iter,
+        potentials_init=potentials_init,
+        tol=tol,
+        grad=grad,
+        omega=omega,
+        anneal=anneal,
+        eps0=eps0,
+        decay=decay,
+        matrix=matrix,
+        layout=layout,
+        weights=weights,
+        normalize=normalize,
+        order=order,
+        norm=norm,
+        convention=convention,
+        outputs=outputs,
+        history=history,
+        compute=compute,
+    )
 
-
-#: The arguments of `solve`, and the further ones of `sinkhorn` that it takes.
-_ARGUMENTS = tuple(name for name in inspect.signature(solve).parameters if name != "options")
-_OPTIONS = tuple(
-    name for name in keywords_of(sinkhorn)
-    if name not in ("eps", "regularizer", "rho_a", "rho_b", "init", "limit", *_ARGUMENTS)
-)
 
 #: The arguments of `solve` by those of `sinkhorn`.
 _NAMES = {"eps": "reg", "init": "potentials_init", "limit": "max_iter"}
