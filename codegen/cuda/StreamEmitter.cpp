@@ -49,24 +49,26 @@ std::string StreamEmitter::elements(const OperandSlot &slot,
 }
 
 /// Declares the arrays of the loaded elements.
-void StreamEmitter::declareElements(bool allRounds) {
+void StreamEmitter::declareElements(Held held) {
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
     if (!isElementArgument(argument))
       continue;
     std::string name = scope.declare(argument, "x");
-    if (allRounds)
+    if (held != Held::round)
       name += "[" + std::to_string(repeats()) + "]";
     os << elements(slots.operands[slot], name) << ";\n";
   }
 }
 
-void StreamEmitter::loadElements(bool allRounds) {
+void StreamEmitter::loadElements(Held held) {
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
     if (!isElementArgument(argument))
       continue;
-    if (allRounds)
-      os << "heddle::load_rounds<" << layout.threads << ">(" << pointers[slot]
-         << ", " << scope[argument] << ");\n";
+    if (held != Held::round)
+      os << "heddle::load_rounds<" << layout.threads << ">("
+         << (held == Held::tile ? "" : "aligned, ") << pointers[slot]
+         << (held == Held::tile ? "" : ", tile.count") << ", "
+         << scope[argument] << ");\n";
     else // an operand that the sweep replaces is not read again
       os << access("load", slots.operands[slot].written)
          << accessArguments(slot, scope[argument]);
@@ -197,17 +199,20 @@ LogicalResult StreamEmitter::emitElement(StringRef index) {
   });
 }
 
-/// Prints the computation on the elements that a thread holds: those of one
-/// round, or of all rounds of a whole tile.
-LogicalResult StreamEmitter::emitElements(bool allRounds) {
+/// Prints the computation on the elements that a thread holds.
+LogicalResult StreamEmitter::emitElements(Held held) {
   auto yield = sweep.getSegmentYield(segment);
   assignOutputs("[k]");
-  if (allRounds) {
+  bool braces = held == Held::part || !drawnNumbers().empty();
+  if (held != Held::round) {
     os << "#pragma unroll\n"
        << "for (int round = 0; round < " << repeats() << "; ++round)"
-       << (drawnNumbers().empty() ? "\n" : " {\n");
+       << (braces ? " {\n" : "\n");
     os.indent();
   }
+  if (held == Held::part)
+    os << "if (round * " << layout.threads * slots.vector
+       << " >= tile.count)\n  break;\n";
   Scope::Nested ofRound(scope);
   drawNumbers();
   os << "#pragma unroll\n"
@@ -215,9 +220,9 @@ LogicalResult StreamEmitter::emitElements(bool allRounds) {
   os.indent();
   {
     Scope::Nested block(scope);
-    if (failed(emitElement(allRounds ? "[round][k]" : "[k]")))
+    if (failed(emitElement(held == Held::round ? "[k]" : "[round][k]")))
       return failure();
-    combineElements(allRounds);
+    combineElements(held);
     for (auto [k, name] : llvm::enumerate(outputs)) {
       if (name.empty() || isAssigned[k])
         continue;
@@ -229,13 +234,13 @@ LogicalResult StreamEmitter::emitElements(bool allRounds) {
     }
   }
   os.unindent() << "}\n";
-  if (allRounds)
-    os.unindent() << (drawnNumbers().empty() ? "" : "}\n");
+  if (held != Held::round)
+    os.unindent() << (braces ? "}\n" : "");
   return success();
 }
 
-LogicalResult StreamEmitter::emitRound(bool allRounds) {
-  if (failed(emitElements(allRounds)))
+LogicalResult StreamEmitter::emitRound(Held held) {
+  if (failed(emitElements(held)))
     return failure();
   storeElements();
   return success();
@@ -252,42 +257,49 @@ bool StreamEmitter::isReduced(fused::ReduceOp op) const {
   return layout.scratchOf(op, ScratchPer::tile) >= 0;
 }
 
-void StreamEmitter::combineElements(bool allRounds) {
+void StreamEmitter::combineElements(Held held) {
+  bool whole = held == Held::tile;
   if (!reducesElements())
     return;
   bool positions = llvm::any_of(reductions, [&](fused::ReduceOp op) {
     return isReduced(op) && foreach::hasPosition(op.getKind());
   });
-  if (!allRounds || positions)
+  if (!whole || positions)
     os << "const int at = heddle::position_in_round<" << layout.threads << ", "
        << slots.vector << ">(round, k);\n";
-  if (!allRounds) {
+  if (!whole) {
     os << "if (at < tile.count) {\n";
     os.indent();
   }
   for (fused::ReduceOp op : reductions)
     if (isReduced(op))
       accumulate(op, "tile.first + at");
-  if (!allRounds)
+  if (!whole)
     os.unindent() << "}\n";
 }
 
-/// Prints a tile of several rounds. If the tile is whole and only read, all
-/// loads are issued before the first element is used; any other tile is
-/// processed round by round.
+LogicalResult StreamEmitter::emitAllRounds(Held held) {
+  Scope::Nested block(scope);
+  declareElements(held);
+  loadElements(held);
+  return emitRound(held);
+}
+
+/// Prints a tile of several rounds. If it is only read, all loads are issued
+/// before the first element is used, also if it is the short last tile of a
+/// member. Otherwise it is processed round by round.
 LogicalResult StreamEmitter::emitReducedRounds() {
   if (!writesElements()) {
     os << "if (aligned && tile.count == " << slots.tile << ") {\n";
     os.indent();
-    {
-      Scope::Nested block(scope);
-      declareElements(/*allRounds=*/true);
-      loadElements(/*allRounds=*/true);
-      if (failed(emitRound(/*allRounds=*/true)))
-        return failure();
-    }
+    if (failed(emitAllRounds(Held::tile)))
+      return failure();
     os.unindent() << "} else {\n";
     os.indent();
+    if (failed(emitAllRounds(Held::part)))
+      return failure();
+    os.unindent() << "}\n";
+    return success();
   }
   os << "#pragma unroll 1\n"
      << "for (int round = 0; round * " << layout.threads * slots.vector
@@ -298,20 +310,18 @@ LogicalResult StreamEmitter::emitReducedRounds() {
     os << "const bool all_there = aligned && heddle::position_in_round<"
        << layout.threads << ", " << slots.vector << ">(round, "
        << slots.vector - 1 << ") < tile.count;\n";
-    declareElements(/*allRounds=*/false);
-    loadElements(/*allRounds=*/false);
-    if (failed(emitRound(/*allRounds=*/false)))
+    declareElements(Held::round);
+    loadElements(Held::round);
+    if (failed(emitRound(Held::round)))
       return failure();
   }
   os.unindent() << "}\n";
-  if (!writesElements())
-    os.unindent() << "}\n";
   return success();
 }
 
 LogicalResult StreamEmitter::emitMappedRound() {
   if (!isBranchless)
-    return emitRound(/*allRounds=*/false);
+    return emitRound(Held::round);
   emitBranchlessRound();
   return success();
 }
@@ -331,7 +341,7 @@ LogicalResult StreamEmitter::emitMappedRounds() {
     os << "if (++round * " << elements << " >= tile.count)\n  break;\n"
        << "whole = aligned && tile.count >= (round + 1) * " << elements
        << ";\n";
-    loadElements(/*allRounds=*/false);
+    loadElements(Held::round);
   }
   os.unindent() << "}\n";
   return success();
@@ -358,9 +368,9 @@ LogicalResult StreamEmitter::emitWalk() {
       os << "int round = 0;\n"
          << "bool whole = aligned && tile.count >= "
          << layout.threads * slots.vector << ";\n";
-    declareElements(/*allRounds=*/false);
+    declareElements(Held::round);
     again = beginPrecomputed();
-    loadElements(/*allRounds=*/false);
+    loadElements(Held::round);
   }
   waitForDependency();
   declareScalarInputs([&](Value argument) { return isUsedInWalk(argument); });

@@ -41,19 +41,23 @@ private:
   bool isPacked(const OperandSlot &slot) const;
   /// The declaration of the elements of `slot` that a thread holds.
   std::string elements(const OperandSlot &slot, const std::string &name) const;
+  /// The elements that a thread holds at a time: those of a round, of a whole
+  /// tile, or of a tile that may have fewer elements.
+  enum class Held { round, tile, part };
   bool isReduced(fused::ReduceOp op) const;
   bool reducesElements() const;
   bool writesElements() const;
-  void loadElements(bool allRounds);
-  mlir::LogicalResult emitElements(bool allRounds);
-  mlir::LogicalResult emitRound(bool allRounds);
+  void loadElements(Held held);
+  mlir::LogicalResult emitElements(Held held);
+  mlir::LogicalResult emitRound(Held held);
   mlir::LogicalResult emitElement(llvm::StringRef index);
   mlir::LogicalResult emitMappedRound();
   mlir::LogicalResult emitMappedRounds();
   mlir::LogicalResult emitReducedRounds();
-  void declareElements(bool allRounds);
+  void declareElements(Held held);
   void storeElements();
-  void combineElements(bool allRounds);
+  void combineElements(Held held);
+  mlir::LogicalResult emitAllRounds(Held held);
   /// Chooses the variables that hold the results, and the values that are
   /// assigned to them directly: arrays, with the element at `index`, or without
   /// `index` the variables of one element. Prints declarations if `declare`.

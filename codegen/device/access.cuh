@@ -134,6 +134,26 @@ __device__ __forceinline__ void load_rounds(const Stored *from, Elements (&to)[R
     load<Threads, false, true>(true, from, /*count=*/0, to[round], round);
 }
 
+// Reads all rounds of a tile that may have fewer elements, before any of them is used.
+template <int Threads, class Stored, class T, int Rounds, int N>
+__device__ __forceinline__ void load_rounds(bool aligned, const Stored *from, int count, T (&to)[Rounds][N]) {
+#pragma unroll
+  for (int round = 0; round < Rounds; ++round) {
+    if (round * Threads * N >= count)
+      break;
+    load_round<Threads>(aligned && position_in_round<Threads, N>(round, N - 1) < count, from, count, round, to[round]);
+  }
+}
+template <int Threads, class Stored, int Rounds, int N>
+__device__ __forceinline__ void load_rounds(bool aligned, const Stored *from, int count, packed<Stored, N> (&to)[Rounds]) {
+#pragma unroll
+  for (int round = 0; round < Rounds; ++round) {
+    if (round * Threads * N >= count)
+      break;
+    load_round<Threads>(aligned && position_in_round<Threads, N>(round, N - 1) < count, from, count, round, to[round]);
+  }
+}
+
 // Writes this thread's elements of the tile at `to`.
 template <int Threads, bool EvictFirst = false, bool InRounds = false, class Stored, class T, int N>
 __device__ __forceinline__ void store(bool whole, Stored *to, int count, const T (&from)[N], int round = 0) {
