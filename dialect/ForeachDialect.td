@@ -74,7 +74,7 @@ def Foreach_Flag : Type<
           "::heddle::foreach::rankOf($_self) == 0 && ::heddle::foreach::storageType($_self).isSignlessInteger(1)">,
     "a flag, `tensor<i1>` or one per member, `!foreach.list<tensor<i1>>`">;
 
-def Foreach_Axis : I32EnumAttr<"Axis", "the axis of a reduction", [
+def Foreach_Axis : I32EnumAttr<"Axis", "an axis of the domain, a member, or the list", [
     I32EnumAttrCase<"i", 0>, I32EnumAttrCase<"j", 1>, I32EnumAttrCase<"member", 2>, I32EnumAttrCase<"list", 3>]> {
   let cppNamespace = "::heddle::foreach";
 }

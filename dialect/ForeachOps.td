@@ -128,10 +128,11 @@ def Foreach_WhileOp : Foreach_Op<"while", [SingleBlock, RecursiveMemoryEffects,
   let summary = "a loop that runs and stops on the device";
   let description = [{
     Each iteration computes new carried values, further values, and a flag. The loop continues while the flag holds and
-    fewer than `upto` iterations (a device scalar) have run. Without a flag, it runs `upto` iterations. With one flag per member, a member keeps the values of the
-    iteration in which its flag became false, and the loop ends when the flags of all members are false. Results: the
-    carried values, the further values (+inf, or 0 for integers, if no iteration ran), and the number of iterations, one
-    for all members or one per member, like the flag.
+    fewer than `upto` iterations (a device scalar) have run. Without a flag, it runs `upto` iterations. With one flag per
+    member, a member keeps the values of the iteration in which its flag became false, and the loop ends when the flags
+    of all members are false. Such a loop contains no other loop, and no reduction along `list`. Results: the carried
+    values, the further values (+inf, or 0 for integers, if no iteration ran), and the number of iterations, one for all
+    members or one per member, like the flag.
 
     ```mlir
     %x, %err, %iterations = foreach.while (%x = %x0 : !foreach.list<tensor<?xf32>>) upto %limit

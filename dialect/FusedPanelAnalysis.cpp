@@ -21,10 +21,14 @@ namespace heddle::fused {
 /// empty if there is none.
 static StringRef reasonAgainst(SweepOp sweep) {
   auto loop = dyn_cast<LoopOp>(sweep->getParentOp());
-  if (!loop || !loop.getActive())
-    return "it is not in a loop with a flag for every member";
+  constexpr StringRef noFlags =
+      "it is not in a loop with a flag for every member";
+  if (!loop)
+    return noFlags;
   if (!llvm::hasSingleElement(loop.getBody().front().without_terminator()))
     return "its loop has other sweeps";
+  if (!loop.getActive())
+    return noFlags;
   if (sweep.getNumSegments() != 1 || sweep.hasEpilogue())
     return "it has several segments or an epilogue";
   if (sweep.getDomainRank(0) != 2)

@@ -88,7 +88,8 @@ OwningOpRef<ModuleOp> parseProgram(llvm::SourceMgr &manager,
     if (auto module = dyn_cast<ModuleOp>(top.front())) {
       module->remove();
       OwningOpRef<ModuleOp> owned(module);
-      if (failed(verify(module)) || failed(expandShorthands(*owned)))
+      if (failed(checkCalls(module)) || failed(verify(module)) ||
+          failed(expandShorthands(*owned)))
         return {};
       return owned;
     }
@@ -96,7 +97,8 @@ OwningOpRef<ModuleOp> parseProgram(llvm::SourceMgr &manager,
       ModuleOp::create(FileLineColLoc::get(context, source, 1, 1));
   module->getBody()->getOperations().splice(module->getBody()->end(),
                                             top.getOperations());
-  if (failed(verify(*module)) || failed(expandShorthands(*module)))
+  if (failed(checkCalls(*module)) || failed(verify(*module)) ||
+      failed(expandShorthands(*module)))
     return {};
   return module;
 }

@@ -19,6 +19,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Verifier.h"
+#include "runtime/support/Text.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -107,6 +108,53 @@ static bool isOfScalars(func::FuncOp function) {
          function.getNumResults() > 0 &&
          llvm::none_of(function.getResultTypes(), llvm::IsaPred<ShapedType>) &&
          llvm::none_of(function.getResultTypes(), foreach::isList);
+}
+
+/// As `isOfScalars`, for a function that may be invalid.
+static bool mayBeOfScalars(func::FuncOp function) {
+  TypeAttr type = function.getFunctionTypeAttr();
+  return type && isa<FunctionType>(type.getValue()) && isOfScalars(function);
+}
+
+LogicalResult heddle::checkCalls(ModuleOp module) {
+  llvm::DenseMap<StringAttr, func::FuncOp> functions;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (StringAttr name = function.getSymNameAttr())
+      functions.try_emplace(name, function);
+  for (auto function : module.getOps<func::FuncOp>()) {
+    bool isProgram = !mayBeOfScalars(function);
+    auto checked = function.walk([&](func::CallOp call) {
+      FlatSymbolRefAttr name = call.getCalleeAttr();
+      func::FuncOp callee =
+          name ? functions.lookup(name.getAttr()) : func::FuncOp();
+      if (!callee)
+        return WalkResult::advance();
+      if (isProgram && !call->getParentOfType<foreach::MapOp>() &&
+          !call->getParentOfType<foreach::ReduceOp>()) {
+        call.emitOpError("is not allowed here; expected it in the body of "
+                         "foreach.map or foreach.reduce, with scalars, such as "
+                         "f32, as operands");
+        return WalkResult::interrupt();
+      }
+      if (!mayBeOfScalars(callee))
+        return WalkResult::advance();
+      for (auto [found, expected, what] :
+           {std::tuple(call->getNumOperands(), callee.getNumArguments(),
+                       "operand"),
+            std::tuple(call->getNumResults(), callee.getNumResults(),
+                       "result")})
+        if (found != expected) {
+          call.emitOpError("calls '")
+              << callee.getSymName() << "' with " << counted(found, what)
+              << "; expected " << expected;
+          return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    if (checked.wasInterrupted())
+      return failure();
+  }
+  return success();
 }
 
 /// Checks functions of scalars as if bodies called them: a function that none

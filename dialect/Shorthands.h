@@ -22,6 +22,10 @@ namespace heddle {
 /// The most operations that all calls of a module may stand for.
 inline constexpr size_t kMaxInlined = 1 << 16;
 
+/// Checks the places and operands of calls. MLIR's verifier, which need not
+/// have run, does not know the places.
+mlir::LogicalResult checkCalls(mlir::ModuleOp module);
+
 /// Replaces the shorthands of `module` and erases the functions that bodies
 /// call. Emits an error where a form cannot be replaced.
 mlir::LogicalResult expandShorthands(mlir::ModuleOp module);

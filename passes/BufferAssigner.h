@@ -14,8 +14,8 @@
 #include "cmake/LlvmStatistics.h"
 
 #include "dialect/FusedLevels.h"
-#include "mlir/Pass/Pass.h"
 #include "passes/Domains.h"
+#include "passes/Traffic.h"
 
 #include <set>
 
@@ -37,13 +37,13 @@ struct NewBuffer {
 
 class BufferAssigner {
 public:
-  BufferAssigner(ProgramOp program, bool remarks,
-                 mlir::Pass::Statistic &inPlace,
-                 mlir::Pass::Statistic &temporaries,
-                 mlir::Pass::Statistic &copies)
-      : program(program), domains(program), remarks(remarks),
-        numInPlace(inPlace), numTemporaries(temporaries), numCopies(copies) {}
+  BufferAssigner(ProgramOp program, bool remarks)
+      : program(program), domains(program), remarks(remarks) {}
   mlir::LogicalResult run();
+
+  /// Results in the buffer of the value that they replace, buffers of
+  /// temporaries, and copies.
+  unsigned numInPlace = 0, numTemporaries = 0, numCopies = 0;
 
 private:
   // Positions in the order of execution.
@@ -91,7 +91,6 @@ private:
   ProgramOp program;
   Domains domains;
   bool remarks;
-  mlir::Pass::Statistic &numInPlace, &numTemporaries, &numCopies;
   int position = 0;
   llvm::DenseMap<mlir::Operation *, int> begins, ends;
   /// Buffer numbers before temporaries share: arguments, then `buffers`.
@@ -111,6 +110,10 @@ private:
                  std::unique_ptr<Segment>>
       segments;
 };
+
+/// The bytes that `program`, whose values have no buffers, would move as it is,
+/// with the copies that it would need.
+TrafficList trafficWithCopies(ProgramOp program);
 
 } // namespace heddle::fused
 

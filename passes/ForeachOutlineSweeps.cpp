@@ -11,6 +11,7 @@
 
 #include "dialect/ArgumentTypes.h"
 #include "dialect/Bindings.h"
+#include "passes/BufferAssigner.h"
 #include "passes/Outliner.h"
 #include "passes/Passes.h"
 #include "passes/Scalars.h"
@@ -68,7 +69,7 @@ LogicalResult Outliner::run() {
                     [](Operation &) { return true; }))
     return function.emitOpError(
         "computes nothing; expected at least one map or reduce over a list");
-  program.setTrafficAttr(trafficAttr(context, trafficOf(program)));
+  program.setTrafficAttr(trafficAttr(context, trafficWithCopies(program)));
   function.erase();
   return success();
 }

@@ -157,16 +157,34 @@ LogicalResult BufferAssigner::run() {
   return writeAttributes();
 }
 
+TrafficList fused::trafficWithCopies(ProgramOp program) {
+  // A later pass may remove the cause of an error; otherwise it is emitted by
+  // fused-assign-buffers.
+  ScopedDiagnosticHandler ignore(program.getContext(),
+                                 [](Diagnostic &) { return success(); });
+  OwningOpRef<ProgramOp> copy(program.clone());
+  bool hasBuffers = succeeded(BufferAssigner(*copy, /*remarks=*/false).run());
+  Domains domains(*copy);
+  TrafficList traffic = trafficOf(*copy, domains);
+  if (!hasBuffers)
+    return traffic;
+  if (auto buffers = Buffers::read(*copy); succeeded(buffers))
+    addTraffic(traffic, trafficOf(copiesOf(*copy, *buffers), domains));
+  return traffic;
+}
+
 namespace {
 struct FusedAssignBuffers
     : heddle::impl::FusedAssignBuffersBase<FusedAssignBuffers> {
   using FusedAssignBuffersBase::FusedAssignBuffersBase;
 
   void runOnOperation() override {
-    if (failed(BufferAssigner(getOperation(), remarks, numInPlace,
-                              numTemporaries, numCopies)
-                   .run()))
+    BufferAssigner assigner(getOperation(), remarks);
+    if (failed(assigner.run()))
       signalPassFailure();
+    numInPlace += assigner.numInPlace;
+    numTemporaries += assigner.numTemporaries;
+    numCopies += assigner.numCopies;
   }
 };
 } // namespace

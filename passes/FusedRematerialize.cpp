@@ -53,7 +53,9 @@ private:
 
   Shape shapeOf(Level level, SweepOp reader) const;
   void explain(RecomputeGraph &graph, SweepOp reader);
-  std::string reasonToRead(RecomputeGraph &graph, int root) const;
+  void explainCopies(RecomputeGraph &graph, SweepOp reader);
+  std::string reasonToLoad(RecomputeGraph &graph, ArrayRef<int> wanted,
+                           int64_t saved, bool areComputed) const;
 
   Block &block;
   ProgramOp program;
@@ -64,6 +66,9 @@ private:
   /// Operands of the visited sweep whose new values would be copied if no
   /// result moved.
   SmallVector<Value> copied;
+  /// The way of the visited sweep in which results would have moved, if that is
+  /// not the cheapest way.
+  std::unique_ptr<RecomputeGraph> rejected;
   /// The domains of the sweeps, by their bodies.
   llvm::DenseMap<Block *, Shape> shapes;
   bool changed = false;
@@ -216,7 +221,8 @@ void Rematerialization::recompute(RecomputeGraph &graph, SweepOp reader) {
 std::unique_ptr<RecomputeGraph> Rematerialization::cheapest(SweepOp reader) {
   auto best =
       std::make_unique<RecomputeGraph>(facts, reader, ArrayRef<OpResult>());
-  if (best->roots.empty() && best->movable.empty())
+  rejected = nullptr;
+  if (best->roots.empty() && best->copied.empty() && best->movable.empty())
     return nullptr;
   auto least = best->cut();
   copied = best->copied;
@@ -231,6 +237,8 @@ std::unique_ptr<RecomputeGraph> Rematerialization::cheapest(SweepOp reader) {
       continue;
     if (auto weight = next->cut(); weight && *weight < *least)
       best = std::move(next);
+    else
+      rejected = std::move(next);
     break;
   }
   return best;
@@ -290,30 +298,62 @@ Shape Rematerialization::shapeOf(Level level, SweepOp reader) const {
   return shape;
 }
 
-/// Why the reader does not compute `root`.
-std::string Rematerialization::reasonToRead(RecomputeGraph &graph,
-                                            int root) const {
-  llvm::SmallSetVector<int, 16> seen;
-  seen.insert(root);
-  SmallVector<std::string> read;
-  for (unsigned k = 0; k < seen.size(); ++k) {
-    const Node &node = graph.nodes[seen[k]];
-    if (!node.operands.empty() || node.compute == 0) {
-      seen.insert(node.operands.begin(), node.operands.end());
-      continue;
-    }
-    if (node.load == 0)
-      continue;
-    Value value = node.stored ? node.stored : node.value;
-    if (Value by = facts.replacementOf(value); by && !node.canLoad())
-      return "that needs " + quoted(value) + ", which " + quoted(by) +
+/// Why the reader does not compute the nodes `wanted`, which would save `saved`
+/// units of weight. `areComputed` says whether the cut of the graph computes
+/// them, because it is not the one that was chosen.
+std::string Rematerialization::reasonToLoad(RecomputeGraph &graph,
+                                            ArrayRef<int> wanted, int64_t saved,
+                                            bool areComputed) const {
+  RecomputeGraph::Needs needs = graph.needsOf(wanted, areComputed);
+  auto nameOfNode = [&](int number) {
+    const Node &node = graph.nodes[number];
+    return quoted(node.stored ? node.stored : node.value);
+  };
+  if (needs.missing >= 0) {
+    const Node &node = graph.nodes[needs.missing];
+    if (Value by = facts.replacementOf(node.stored); by && node.stored)
+      return "that needs " + quoted(node.stored) + ", which " + quoted(by) +
              " has replaced";
-    read.push_back(quoted(value));
+    if (node.stored && !node.value)
+      return "that needs " + quoted(node.stored) + ", which it cannot read" +
+             (graph.changesOrder(node) ? " without another order of its sums"
+                                       : "");
+  } else if (needs.weight >= saved) {
+    SmallVector<std::string> stored, read;
+    for (int number : needs.loaded)
+      (graph.nodes[number].stored ? read : stored)
+          .push_back(nameOfNode(number));
+    std::string bytes = "that moves no fewer bytes, because it ";
+    if (!read.empty())
+      bytes += "reads " + llvm::join(read, ", ");
+    if (!stored.empty())
+      bytes += (read.empty() ? "" : ", and ") +
+               std::string("stores and reads ") + llvm::join(stored, ", ");
+    return bytes;
   }
-  if (read.empty())
-    return "its operations take longer";
-  return "that moves no fewer bytes, because it reads " +
-         llvm::join(read, ", ");
+  return "its operations take longer";
+}
+
+/// Why a result stays in an earlier sweep although the reader needs the
+/// argument that it replaces.
+void Rematerialization::explainCopies(RecomputeGraph &graph, SweepOp reader) {
+  std::string ofAll;
+  if (rejected && !graph.copied.empty()) {
+    int64_t saved = 0;
+    for (int root : rejected->movedRoots)
+      saved += 2 * rejected->bytesOfList(rejected->nodes[root]);
+    ofAll = reasonToLoad(*rejected, rejected->movedRoots, saved,
+                         /*areComputed=*/true);
+  }
+  for (Value operand : graph.copied) {
+    OpResult by = graph.writerBefore(operand);
+    StringRef own = graph.reasonToStay(by);
+    StringRef reason = own.empty() ? StringRef(ofAll) : own;
+    if (!reason.empty())
+      mlir::emitRemark(reader.getLoc())
+          << quoted(by) << " does not move to " << nameForRemarks(reader)
+          << ", which reads " << quoted(operand) << ": " << reason;
+  }
 }
 
 void Rematerialization::explain(RecomputeGraph &graph, SweepOp reader) {
@@ -322,8 +362,7 @@ void Rematerialization::explain(RecomputeGraph &graph, SweepOp reader) {
   auto add = [&](TrafficList &to, const Node &node, int reads, int writes) {
     Traffic traffic;
     traffic.shape = shapeOf(node.level, reader);
-    if (auto argument = domains.argumentOf(traffic.shape))
-      traffic.argument = *argument;
+    traffic.findArguments(domains);
     traffic.perIteration = isa<LoopOp>(block.getParentOp());
     Type type =
         node.stored ? storageType(node.stored.getType()) : node.value.getType();
@@ -332,6 +371,7 @@ void Rematerialization::explain(RecomputeGraph &graph, SweepOp reader) {
     traffic.written = writes * bytes;
     addTraffic(to, {traffic});
   };
+  explainCopies(graph, reader);
   Location loc = reader.getLoc();
   for (int root : graph.roots) {
     const Node &node = graph.nodes[root];
@@ -341,7 +381,11 @@ void Rematerialization::explain(RecomputeGraph &graph, SweepOp reader) {
     } else if (node.isLoaded) {
       mlir::emitRemark(loc)
           << quoted(node.stored) << " is read by " << nameForRemarks(reader)
-          << " and not computed again: " << reasonToRead(graph, root);
+          << " and not computed again: "
+          << reasonToLoad(graph, root,
+                          graph.bytesOfList(node) *
+                              (graph.isLastReader(node) ? 2 : 1),
+                          /*areComputed=*/false);
     }
   }
   SmallVector<std::string> moved;

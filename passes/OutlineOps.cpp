@@ -10,6 +10,8 @@
 #include "dialect/Bindings.h"
 #include "dialect/FusedLevels.h"
 #include "dialect/Names.h"
+#include "dialect/ScalarOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Outliner.h"
 #include "passes/Scalars.h"
 #include "passes/SweepBuilder.h"
@@ -238,6 +240,40 @@ LogicalResult Outliner::lowerWhile(foreach::WhileOp op, OpBuilder &builder) {
   return success();
 }
 
+/// Emits the error that `op` is outside of bodies.
+static LogicalResult emitOutsideOfBodies(Operation &op) {
+  if (!isa<arith::ArithDialect, math::MathDialect>(op.getDialect()))
+    return op.emitOpError("is not allowed here; a program computes in "
+                          "foreach.map, foreach.reduce, foreach.record, "
+                          "foreach.while and foreach.if");
+  if (!isScalarOp(&op))
+    return emitNotScalar(op, "a computation outside of bodies");
+  auto isDeviceScalar = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getRank() == 0 &&
+           foreach::isElementType(tensor.getElementType());
+  };
+  if (llvm::all_of(op.getResultTypes(), isDeviceScalar) &&
+      op.getNumResults() == 1)
+    return op.emitOpError("is in no body; expected a program in which "
+                          "foreach-expand-shorthands has replaced it");
+  auto error = op.emitOpError("is not allowed here with values of type ")
+               << op.getResult(0).getType();
+  if (op.getNumResults() > 1)
+    return error << ": move it into the body of foreach.map";
+  // A storage type such as f16 is no type to compute in.
+  Type type = op.getResult(0).getType();
+  if (!foreach::isElementType(type))
+    return error << "; expected device scalars, such as tensor<f32>";
+  auto scalar = RankedTensorType::get({}, type);
+  error << "; expected device scalars, such as " << scalar;
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    error << ", as in arith.constant "
+          << DenseElementsAttr::get(scalar, constant.getValue());
+  return error << ". Scalars are for the bodies of foreach.map and "
+                  "foreach.reduce";
+}
+
 LogicalResult Outliner::lowerBlock(Block &from, Block &to) {
   OpBuilder builder = OpBuilder::atBlockEnd(&to);
   for (Operation &op : from.without_terminator()) {
@@ -259,12 +295,7 @@ LogicalResult Outliner::lowerBlock(Block &from, Block &to) {
       return op.emitOpError("has no sweeps; expected a program in which "
                             "foreach-simplify has expanded it");
     } else {
-      bool isMath =
-          isa<arith::ArithDialect, math::MathDialect>(op.getDialect());
-      return op.emitOpError("is not allowed here; a program computes in "
-                            "foreach.map, foreach.reduce, foreach.record, "
-                            "foreach.while and foreach.if")
-             << (isMath ? ": move it into the body of one of them" : "");
+      return emitOutsideOfBodies(op);
     }
   }
   return success();

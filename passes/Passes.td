@@ -256,6 +256,42 @@ def FusedFuseHorizontal : Pass<"fused-fuse-horizontal", "::heddle::fused::Progra
   let statistics = [Statistic<"numJoined", "joined", "Sweeps joined to another as segments">];
 }
 
+def FusedFlagMembers : Pass<"fused-flag-members", "::heddle::fused::ProgramOp"> {
+  let summary = "Gives every member a flag in loops that are panel loops with flags";
+  let description = [{
+    Only a loop with a flag for every member can have the schedule `panel`. A loop of a given number of iterations has one
+    flag for all members, which always holds. If the loop has one sweep, and this sweep would have the schedule `panel`,
+    the pass gives every member such a flag. The number of iterations that the loop returned becomes the limit, or 0 if
+    the limit is negative.
+
+    ```mlir
+    %x:3 = fused.loop (%r = %r0, %c = %c0 : !list) upto %n -> (!list, !list, tensor<i32>) {
+      %y:3 = fused.sweep (%a = %a[i, j] : !mats, %c = %c[j] : !list) -> (!list, !list) {
+        ...
+      } epilogue [] () -> tensor<i1> {
+        %true = arith.constant true
+        fused.yield %true : i1
+      }
+      fused.yield %y#0, %y#1 while %y#2 : !list, !list while tensor<i1>
+    }
+    ```
+    ==>
+    ```mlir
+    %x:3 = fused.loop (%r = %r0, %c = %c0 : !list) upto %n active %active: !flags -> (!list, !list, !counts) {
+      %y:3 = fused.sweep where %active : !flags (%a = %a[i, j] : !mats, %c = %c[j] : !list) -> (!list, !list, !flags) {
+        ...
+        %true = arith.constant true
+        fused.yield ..., %true : f32, f32, i1
+      }
+      fused.yield %y#0, %y#1 while %y#2 : !list, !list while !flags
+    }
+    ```
+  }];
+  let options = [RemarksOption];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"numFlagged", "flagged", "Loops whose members got flags">];
+}
+
 def FusedSchedule : Pass<"fused-schedule", "::heddle::fused::ProgramOp"> {
   let summary = "Chooses how each sweep traverses its domain";
   let description = [{

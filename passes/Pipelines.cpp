@@ -61,6 +61,8 @@ void buildPipeline(OpPassManager &manager, const PipelineOptions &options) {
         withRemarks<FusedShareExponentialsOptions>(options)));
     onPrograms(createFusedFuseHorizontal(
         withRemarks<FusedFuseHorizontalOptions>(options)));
+    onPrograms(
+        createFusedFlagMembers(withRemarks<FusedFlagMembersOptions>(options)));
   }
   onPrograms(createFusedSchedule(withRemarks<FusedScheduleOptions>(options)));
   if (options.fuse)

@@ -15,6 +15,7 @@
 #include "passes/MinimumCut.h"
 #include "passes/Scalars.h"
 #include "passes/SweepExtension.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using heddle::foreach::isList;
@@ -340,7 +341,7 @@ int RecomputeGraph::nodeOfArgument(BlockArgument argument, SweepOp sweep,
 
 /// The result of an operation before the reader that replaces `operand`; null
 /// if there is none.
-OpResult RecomputeGraph::writerBefore(Value operand) {
+OpResult RecomputeGraph::writerBefore(Value operand) const {
   auto by = dyn_cast_or_null<OpResult>(facts.replacementOf(operand));
   if (!by || by.getOwner()->getBlock() != reader->getBlock() ||
       moved.contains(by) || !by.getOwner()->isBeforeInBlock(reader))
@@ -349,7 +350,7 @@ OpResult RecomputeGraph::writerBefore(Value operand) {
 }
 
 void RecomputeGraph::addMovable(OpResult result) {
-  if (mayMove(result) && !llvm::is_contained(movable, result))
+  if (reasonToStay(result).empty() && !llvm::is_contained(movable, result))
     movable.push_back(result);
 }
 
@@ -387,31 +388,43 @@ void RecomputeGraph::addCopied() {
   }
 }
 
-/// Whether the reader may compute and store the element value `result` of an
-/// earlier sweep over the same domain.
-bool RecomputeGraph::mayMove(OpResult result) {
+/// Why the reader may not compute and store `result`, an element value of an
+/// earlier sweep over the same domain; empty if it may.
+StringRef RecomputeGraph::reasonToStay(OpResult result) {
   auto sweep = dyn_cast<SweepOp>(result.getOwner());
   unsigned position = result.getResultNumber();
-  if (!sweep || !isList(result.getType()) || rankOf(result.getType()) != rank ||
-      sweep.getWhere() != reader.getWhere())
-    return false;
+  if (!sweep)
+    return "no sweep computes it";
+  if (!isList(result.getType()) || rankOf(result.getType()) != rank ||
+      sweep.getDomainRank(0) != rank)
+    return "its domain is another one";
+  if (sweep.getWhere() != reader.getWhere())
+    return "the members that change it are others";
   const Levels *levels = facts.levelsOf(sweep);
-  if (!levels || sweep.getDomainRank(0) != rank ||
-      position >= sweep.getSegmentResults(0).size() ||
-      sweep.getRecord(position))
-    return false;
+  if (!levels || position >= sweep.getSegmentResults(0).size())
+    return "its sweep has several segments";
+  if (sweep.getRecord(position))
+    return "it is an entry of a list";
   LevelOf of = levels->of(sweep.getSegmentYield(0).getValues()[position]);
-  if (of.level != Level::element || of.after)
-    return false;
+  if (of.level != Level::element)
+    return "it is not a value of an element";
+  if (of.after)
+    return "it needs a value that is complete only after its sweep";
   unsigned users = 0;
   for (Operation *user : result.getUsers()) {
     Operation *op = reader->getBlock()->findAncestorOpInBlock(*user);
-    bool isLater =
-        op == reader.getOperation() || (op && reader->isBeforeInBlock(op));
-    if (!isLater || ++users > kMostReaders)
-      return false;
+    if (op != reader.getOperation() && !(op && reader->isBeforeInBlock(op)))
+      return "an earlier operation reads it";
+    if (++users > kMostReaders)
+      return "too many operations read it";
   }
-  return true;
+  return "";
+}
+
+/// A sweep that visits rows combines elements in another order.
+bool RecomputeGraph::changesOrder(const Node &node) const {
+  return rank == 2 && !readerVisitsRows && readerReduces &&
+         (node.level == Level::row || node.level == Level::column);
 }
 
 int64_t RecomputeGraph::costOfLoad(const Node &node) {
@@ -430,11 +443,8 @@ int64_t RecomputeGraph::costOfLoad(const Node &node) {
   if (!node.value) {
     if (isBound)
       return 0;
-    // A sweep that visits rows combines elements in another order.
-    bool changesOrder =
-        rank == 2 && !readerVisitsRows && readerReduces &&
-        (node.level == Level::row || node.level == Level::column);
-    return changesOrder || isOverwritten(node.stored) ? kNever : bytes * weight;
+    return changesOrder(node) || isOverwritten(node.stored) ? kNever
+                                                            : bytes * weight;
   }
   if (!isBound)
     return facts.isLoopInit(node.stored) ? kNever : bytes * weight;
@@ -500,6 +510,12 @@ int64_t RecomputeGraph::costOfCompute(const Node &node) {
   }
 }
 
+/// The weight of the bytes of the list that holds the value of a node.
+int64_t RecomputeGraph::bytesOfList(const Node &node) const {
+  return bytesOf(storageType(node.stored.getType())) *
+         weightOf(node.level, rank) * kByte;
+}
+
 //===----------------------------------------------------------------------===//
 // The cut
 //===----------------------------------------------------------------------===//
@@ -536,11 +552,15 @@ void RecomputeGraph::expandNode(int number) {
 
 void RecomputeGraph::expand() {
   // More operations than the bytes of all roots are worth are never computed.
+  // A result that moves saves its load if the reader binds it, and the copy of
+  // its new value.
   int64_t most = 0;
+  for (int root : roots)
+    most += nodes[root].canLoad() ? nodes[root].load : bytesOfList(nodes[root]);
+  for (int root : movedRoots)
+    most += 2 * bytesOfList(nodes[root]);
   for (const auto &list : {roots, movedRoots})
     for (int root : list) {
-      if (nodes[root].load < kNever)
-        most += nodes[root].load;
       distances[root] = 0;
       if (nodes[root].value)
         candidates.insert({0, root});
@@ -555,9 +575,11 @@ void RecomputeGraph::expand() {
   }
 }
 
+/// Each node of the graph is an edge of the cut, between these two nodes.
+static int inOf(int node) { return 2 + 2 * node; }
+static int outOf(int node) { return 3 + 2 * node; }
+
 std::optional<int64_t> RecomputeGraph::cut() {
-  auto inOf = [](int node) { return 2 + 2 * node; };
-  auto outOf = [](int node) { return 3 + 2 * node; };
   MinimumCut cut(2 * nodes.size());
   for (auto [number, node] : llvm::enumerate(nodes)) {
     if (node.compute > 0)
@@ -581,6 +603,61 @@ std::optional<int64_t> RecomputeGraph::cut() {
     weight += 2 * bytesOf(storageType(operand.getType())) *
               weightOf(Level::element, rank) * kByte;
   return weight;
+}
+
+RecomputeGraph::Needs RecomputeGraph::needsOf(llvm::ArrayRef<int> wanted,
+                                              bool areComputed) const {
+  llvm::SmallSetVector<int, 16> reached(wanted.begin(), wanted.end());
+  for (unsigned k = 0; k < reached.size(); ++k)
+    reached.insert_range(nodes[reached[k]].operands);
+  MinimumCut cut(2 * reached.size());
+  llvm::DenseMap<int, int> numbers;
+  for (auto [number, reachedNode] : llvm::enumerate(reached))
+    numbers[reachedNode] = number;
+  for (auto [number, reachedNode] : llvm::enumerate(reached)) {
+    const Node &node = nodes[reachedNode];
+    bool isWanted = number < wanted.size();
+    bool isFree = node.load == 0 || (node.isLoaded && !areComputed);
+    int64_t load = isWanted ? kNever : isFree ? 0 : node.load;
+    if (node.compute > 0)
+      cut.addEdge(MinimumCut::kSource, inOf(number), node.compute);
+    if (load > 0)
+      cut.addEdge(inOf(number), outOf(number), load);
+    for (int operand : node.operands)
+      cut.addEdge(outOf(numbers[operand]), inOf(number), kNever);
+    if (isWanted)
+      cut.addEdge(outOf(number), MinimumCut::kSink, kNever);
+  }
+  Needs needs;
+  if (cut.run() >= kNever) {
+    needs.missing = missingFor(wanted);
+    return needs;
+  }
+  for (auto [number, reachedNode] : llvm::enumerate(reached)) {
+    const Node &node = nodes[reachedNode];
+    bool isFree = node.load == 0 || (node.isLoaded && !areComputed);
+    if (isFree || cut.isOnSinkSide(inOf(number)) ||
+        !cut.isOnSinkSide(outOf(number)))
+      continue;
+    needs.loaded.push_back(reachedNode);
+    needs.weight += node.load;
+  }
+  return needs;
+}
+
+/// The first node without which the reader cannot compute the nodes `wanted`,
+/// and that it can neither load nor compute; -1 if there is none.
+int RecomputeGraph::missingFor(llvm::ArrayRef<int> wanted) const {
+  llvm::SmallSetVector<int, 16> blocked(wanted.begin(), wanted.end());
+  for (unsigned k = 0; k < blocked.size(); ++k) {
+    const Node &node = nodes[blocked[k]];
+    if (node.compute >= kNever)
+      return blocked[k];
+    for (int operand : node.operands)
+      if (!nodes[operand].canLoad())
+        blocked.insert(operand);
+  }
+  return -1;
 }
 
 } // namespace heddle::fused

@@ -104,6 +104,30 @@ public:
   /// nothing if there is none.
   std::optional<int64_t> cut();
 
+  /// What the reader has to load to compute some nodes.
+  struct Needs {
+    /// The nodes, and the weight of their bytes.
+    llvm::SmallVector<int> loaded;
+    int64_t weight = 0;
+    /// A node that it can neither load nor compute; -1 if there is none.
+    int missing = -1;
+  };
+  /// What the reader needs for the nodes `wanted`. If the cut does not compute
+  /// these, then besides the nodes that it loads. To be called after `cut`.
+  Needs needsOf(llvm::ArrayRef<int> wanted, bool areComputed) const;
+  /// Whether the reader would combine its elements in another order if it
+  /// loaded a node.
+  bool changesOrder(const Node &node) const;
+  /// The weight of the bytes of the list that holds the value of a node.
+  int64_t bytesOfList(const Node &node) const;
+
+  /// The result of an operation before the reader that replaces `operand`, and
+  /// does not move; null if there is none.
+  mlir::OpResult writerBefore(mlir::Value operand) const;
+  /// Why the reader may not compute and store `result`, an element value of an
+  /// earlier sweep over the same domain; empty if it may.
+  llvm::StringRef reasonToStay(mlir::OpResult result);
+
   /// The sweep that replaces the scalar that a node loads, and has to keep its
   /// old value for that; null for other nodes.
   SweepOp keeperOf(const Node &node);
@@ -141,11 +165,10 @@ private:
   int64_t costOfLoad(const Node &node);
   int64_t costOfNewResult(const Node &node);
   int64_t costOfCompute(const Node &node);
-  mlir::OpResult writerBefore(mlir::Value operand);
   bool isOverwritten(mlir::Value operand);
   void addCopied();
   void addMovable(mlir::OpResult result);
-  bool mayMove(mlir::OpResult result);
+  int missingFor(llvm::ArrayRef<int> wanted) const;
 
   RecomputeFacts &facts;
   SweepOp reader;

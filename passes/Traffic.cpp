@@ -13,6 +13,7 @@
 #include "dialect/Names.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -34,6 +35,17 @@ static Traffic &entry(TrafficList &list, const Shape &shape,
   traffic.shape = shape;
   traffic.perIteration = perIteration;
   return traffic;
+}
+
+void Traffic::findArguments(const Domains &domains) {
+  sides.clear();
+  if (auto found = domains.argumentOf(shape)) {
+    argument = *found;
+    return;
+  }
+  for (int extent : shape.extents)
+    if (auto side = domains.sourceOf(extent))
+      sides.push_back(*side);
 }
 
 namespace {
@@ -101,8 +113,7 @@ void TrafficSum::add(const CopiedValue &copy, const Domains &domains) {
 
 TrafficList TrafficSum::take(const Domains &domains) {
   for (Traffic &traffic : list)
-    if (auto argument = domains.argumentOf(traffic.shape))
-      traffic.argument = *argument;
+    traffic.findArguments(domains);
   return std::move(list);
 }
 
@@ -123,6 +134,7 @@ void addTraffic(TrafficList &to, const TrafficList &from, int sign) {
   for (const Traffic &traffic : from) {
     Traffic &sum = entry(to, traffic.shape, traffic.perIteration);
     sum.argument = traffic.argument;
+    sum.sides = traffic.sides;
     sum.read += sign * traffic.read;
     sum.written += sign * traffic.written;
   }
@@ -135,16 +147,44 @@ TrafficList trafficOf(ProgramOp program, const Domains &domains) {
   return sum.take(domains);
 }
 
-TrafficList trafficOf(ProgramOp program) {
-  return trafficOf(program, Domains(program));
-}
-
 int64_t weigh(const TrafficList &list) {
   static constexpr int64_t weights[] = {1, 1 << 10, 1 << 20};
   int64_t sum = 0;
   for (const Traffic &traffic : list)
     sum += traffic.bytes() * weights[traffic.rank()];
   return sum;
+}
+
+/// `element of 'a'`, `row of 'a'`: what the bytes are counted per.
+static std::string unitOf(const Traffic &traffic, ProgramOp program) {
+  auto argumentAt = [&](int number) {
+    return program.getBody().getArgument(number);
+  };
+  StringRef one = traffic.rank() ? "element" : "member";
+  auto of = [&](StringRef what, int number) {
+    StringRef name = nameOf(argumentAt(number));
+    return name.empty() ? what.str() : (what + " of '" + name + "'").str();
+  };
+  if (traffic.argument >= 0)
+    return of(one, traffic.argument);
+  bool isNamed = llvm::all_of(traffic.sides, [&](const auto &side) {
+    return !nameOf(argumentAt(side.first)).empty();
+  });
+  if (traffic.sides.size() < traffic.shape.extents.size() || !isNamed ||
+      traffic.sides.empty())
+    return one.str();
+  return llvm::join(
+      llvm::map_range(traffic.sides,
+                      [&](const auto &side) {
+                        auto [number, dimension] = side;
+                        bool isVector =
+                            foreach::rankOf(argumentAt(number).getType()) == 1;
+                        return of(isVector         ? "element"
+                                  : dimension == 0 ? "row"
+                                                   : "column",
+                                  number);
+                      }),
+      " and ");
 }
 
 std::string describe(const TrafficList &list, ProgramOp program) {
@@ -159,13 +199,7 @@ std::string describe(const TrafficList &list, ProgramOp program) {
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::interleaveComma(sorted, os, [&](const Traffic *traffic) {
-    os << traffic->bytes() << " B per "
-       << (traffic->rank() ? "element" : "member");
-    if (traffic->argument >= 0)
-      if (StringRef name =
-              nameOf(program.getBody().getArgument(traffic->argument));
-          !name.empty())
-        os << " of '" << name << "'";
+    os << traffic->bytes() << " B per " << unitOf(*traffic, program);
     if (traffic->perIteration)
       os << " and iteration";
   });

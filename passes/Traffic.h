@@ -22,6 +22,9 @@ struct Traffic {
   Shape shape;
   /// An argument of the program with this shape, or -1.
   int argument = -1;
+  /// Without such an argument: for each extent, an argument that has it, and
+  /// the dimension there.
+  llvm::SmallVector<std::pair<unsigned, unsigned>, 2> sides;
   /// Whether the bytes move in every iteration of a loop.
   bool perIteration = false;
   int64_t read = 0;
@@ -29,6 +32,8 @@ struct Traffic {
 
   int64_t rank() const { return shape.extents.size(); }
   int64_t bytes() const { return read + written; }
+  /// Finds the arguments that have the shape or its extents.
+  void findArguments(const Domains &domains);
 };
 using TrafficList = llvm::SmallVector<Traffic>;
 
@@ -36,7 +41,6 @@ using TrafficList = llvm::SmallVector<Traffic>;
 /// binds more than once is read once.
 TrafficList trafficOf(SweepOp sweep, const Domains &domains);
 TrafficList trafficOf(ProgramOp program, const Domains &domains);
-TrafficList trafficOf(ProgramOp program);
 
 /// A value that is copied to another buffer, because no order of reads and
 /// writes allows it to be computed there.

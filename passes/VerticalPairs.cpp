@@ -68,8 +68,7 @@ Traffic VerticalFusion::trafficOf(const Source &source, bool entry, int reads,
   if (entry) // only one entry of the vector moves
     traffic.shape.extents.clear();
   traffic.perIteration = perIteration;
-  if (auto argument = domains.argumentOf(traffic.shape))
-    traffic.argument = *argument;
+  traffic.findArguments(domains);
   int64_t bits = storageType(source.value.getType()).getIntOrFloatBitWidth();
   int64_t bytes = (bits + 7) / 8;
   traffic.read = reads * bytes;

@@ -24,7 +24,7 @@ using llvm::Regex;
 namespace heddle {
 
 static constexpr StringRef kPrefixes =
-    "expected a name that begins with arith, foreach, func, fused or math";
+    "expected a name that begins with arith, foreach, func or math";
 
 /// The string literal that ends `text`.
 static StringRef lastLiteral(StringRef text) {

@@ -93,25 +93,51 @@ static void nameArguments(ModuleOp module) {
   }
 }
 
-/// The error that a module does not have one function; `second` is the second.
-llvm::Error Compilation::notOneFunction(size_t count, Operation *second) {
-  if (count == 0) {
-    module->emitError("expected a module with one function, found none");
-    return failure("expected a module with one function");
+/// The first operand or result of `function` that is no scalar; null if there
+/// is none.
+static Type firstTensor(func::FuncOp function) {
+  for (TypeRange types : {TypeRange(function.getArgumentTypes()),
+                          TypeRange(function.getResultTypes())})
+    for (Type type : types)
+      if (foreach::isList(type) || isa<ShapedType>(type))
+        return type;
+  return {};
+}
+
+/// The error that a module does not have one function or fused program.
+llvm::Error Compilation::notOneFunction(ArrayRef<Operation *> programs) {
+  constexpr StringRef expected = "expected a module with one function";
+  if (programs.empty()) {
+    module->emitError(expected) << ", found none";
+    return failure(expected);
   }
-  second->emitError("expected a module with one function, found ")
-      << counted(count, "function")
+  // Bodies can call private functions only.
+  for (Operation *program : programs) {
+    auto function = dyn_cast<func::FuncOp>(program);
+    if (!function || !function.isPrivate())
+      continue;
+    if (Type type = firstTensor(function)) {
+      function.emitError("expected scalars, such as f32, as operands and "
+                         "results of '")
+          << function.getSymName()
+          << "', a private function, which bodies call; found " << type;
+      return failure(expected);
+    }
+  }
+  programs[1]->emitError(expected)
+      << ", found " << counted(programs.size(), "function")
       << "; a function that bodies call is private and has scalars, such as "
          "f32, as operands";
-  return failure("expected a module with one function");
+  return failure(expected);
 }
 
 llvm::Expected<func::FuncOp> Compilation::onlyFunction() {
-  auto functions = llvm::to_vector(module->getOps<func::FuncOp>());
+  SmallVector<Operation *> functions;
+  for (auto function : module->getOps<func::FuncOp>())
+    functions.push_back(function);
   if (functions.size() != 1)
-    return notOneFunction(functions.size(),
-                          functions.empty() ? nullptr : functions[1]);
-  return functions.front();
+    return notOneFunction(functions);
+  return cast<func::FuncOp>(functions.front());
 }
 
 llvm::Error Compilation::read(StringRef program, StringRef dtype) {
@@ -189,11 +215,12 @@ llvm::Error Compilation::lower(std::unique_ptr<PassInstrumentation> watch) {
     return isa<func::FuncOp, fused::ProgramOp>(op);
   };
   Block &body = *module->getBody();
-  auto programs = llvm::make_filter_range(body, isProgram);
-  if (!llvm::hasSingleElement(programs))
-    return notOneFunction(std::distance(programs.begin(), programs.end()),
-                          programs.empty() ? nullptr
-                                           : &*std::next(programs.begin()));
+  SmallVector<Operation *> programs;
+  for (Operation &op : body)
+    if (isProgram(op))
+      programs.push_back(&op);
+  if (programs.size() != 1)
+    return notOneFunction(programs);
   if (auto other = llvm::find_if_not(body, isProgram); other != body.end()) {
     other->emitError("expected nothing beside the function of the module, "
                      "found '")

@@ -50,7 +50,7 @@ public:
   mlir::ModuleOp getModule() { return *module; }
   /// The function of a module that has one, before `lower`.
   llvm::Expected<mlir::func::FuncOp> onlyFunction();
-  llvm::Error notOneFunction(size_t count, mlir::Operation *second);
+  llvm::Error notOneFunction(llvm::ArrayRef<mlir::Operation *> programs);
   /// The fused program and its buffers, after `lower`.
   fused::ProgramOp getProgram() { return fusedProgram; }
   const Buffers &getBuffers() const { return *buffers; }

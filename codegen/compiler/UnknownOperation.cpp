@@ -33,8 +33,8 @@ static std::string unknownWithPrefix(StringRef name, MLIRContext *context) {
   std::string text = "unknown operation '" + name.str() + "'";
   auto [prefix, rest] = name.split('.');
   if (!context->getLoadedDialect(prefix))
-    return text + ": expected an operation of arith, foreach, func, fused or "
-                  "math, such as foreach.map";
+    return text + ": expected an operation of arith, foreach, func or math, "
+                  "such as foreach.map";
   SmallVector<StringRef> names = operationsOf(prefix, context);
   StringRef near = library::nearest(rest, names);
   if (!near.empty())
@@ -95,8 +95,8 @@ std::string unknownOperation(StringRef name, StringRef before, StringRef after,
   std::string text = "unknown operation '" + name.str() + "'";
   if (StringRef whole = withPrefix(name, context); !whole.empty())
     return text + "; did you mean '" + whole.str() + "'?";
-  return text + ": expected an operation of arith, foreach, func, fused or "
-                "math, such as foreach.map, or a value, such as %x";
+  return text + ": expected an operation of arith, foreach, func or math, such "
+                "as foreach.map, or a value, such as %x";
 }
 
 } // namespace heddle

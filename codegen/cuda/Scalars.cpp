@@ -392,11 +392,12 @@ Expression Printer::special(arith::TruncIOp op) const {
   return cast();
 }
 
-/// Conversions of the device saturate from f32 to i32, where they also give 0
-/// for NaN. A signed flag is -1 or 0.
+/// The instruction of the device saturates from f32 to i32, and gives 0 for
+/// NaN. A cast of C++ may compute anything out of range. A signed flag is -1 or
+/// 0.
 Expression Printer::special(arith::FPToSIOp op) const {
   if (op.getIn().getType().isF32() && op.getType().isInteger(32))
-    return cast();
+    return call("__float2int_rz");
   if (op.getType().isInteger(1))
     return {at(0, Binding::unary) + " <= -1", Binding::comparison};
   return call("heddle::saturated<" + computedType(op.getType()) + ">");

@@ -7,8 +7,9 @@
 //
 //   void momentum(Rule &rule, const MomentumOptions &o) {
 //     auto p = rule.param(), g = rule.grad(), m = rule.state("buffer");
-//     auto lr = rule.hyper("lr", o.lr), mu = rule.hyper("momentum",
-//     o.momentum); m = mu * m + g; p -= lr * m;
+//     auto lr = rule.hyper("lr", o.lr), mu = rule.hyper("mu", o.mu);
+//     m = mu * m + g;
+//     p -= lr * m;
 //   }
 //
 // Options are plain C++ values. The builder makes the lists of every family,

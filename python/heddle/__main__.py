@@ -101,8 +101,8 @@ tool `heddle run` draws other data.
 
 --check compares all results with a reference interpreter, which evaluates the program in double precision before any
 pass. An element must be in its range: its values in all evaluations whose operations are within their documented
-accuracy. A result that is NaN or one number throughout, which is no constant of the program, is no success, unless
---allow-unchecked is given.
+accuracy. A result that is NaN or one number throughout, which is no constant of the program, is no success, and nor are
+results without elements, unless --allow-unchecked is given.
 
 --data takes arrays from a file of numpy.savez: NAME.0, NAME.1, ... are the members of list NAME; NAME is its only
 member, all members of a list of one value each, or a scalar. --fill chooses the numbers of a list, times FACTOR:
@@ -318,7 +318,11 @@ def _run(options: argparse.Namespace) -> int:
     checks, nan_scalars = report.pop("checks", []), report.pop("nan_scalars", [])
     holds = all(check.holds(options.allow_unchecked) for check in checks)
     if options.check:
-        report["check"] = {"holds": holds, "results": [_described(check, options) for check in checks]}
+        from ._check import compare_nothing
+
+        nothing = compare_nothing(checks)
+        holds = holds and (options.allow_unchecked or not nothing)
+        report["check"] = {"holds": holds, "nothing_compared": nothing, "results": [_described(check, options) for check in checks]}
     if options.json:
         _print_json(report)
         return 0 if holds else 1
@@ -341,7 +345,7 @@ def _run(options: argparse.Namespace) -> int:
         )
     print(_table(rows))
     if options.check:
-        _print_checks(checks, nan_scalars, holds, options)
+        _print_checks(checks, nan_scalars, report["check"], options)
     return 0 if holds else 1
 
 
@@ -363,12 +367,12 @@ def _described(check: ResultCheck, options: argparse.Namespace) -> dict[str, Any
     }
 
 
-def _print_checks(checks: list[ResultCheck], nan_scalars: list[str], holds: bool, options: argparse.Namespace) -> None:
+def _print_checks(checks: list[ResultCheck], nan_scalars: list[str], found: dict[str, Any], options: argparse.Namespace) -> None:
     print(f"\nerrors against the reference interpreter, after {counted(options.steps, 'step')}")
     rows: list[tuple[str, ...]] = [("result", "check", "checked elements", "RMS error", "largest share of a range")]
     for check in checks:
-        verdict = "passed" if check.holds(options.allow_unchecked) else "FAILED" if check.is_checked else "UNCHECKED"
         checked = f"{check.checked:,} of {check.elements:,}"
+        verdict = check.verdict(options.allow_unchecked)
         rows.append((check.name, verdict, checked, f"{check.rms_error:.2f} ulp", f"{check.largest_share:.2f}"))
     print(_table(rows))
     for check in checks:
@@ -377,7 +381,12 @@ def _print_checks(checks: list[ResultCheck], nan_scalars: list[str], holds: bool
     if any(check.not_numbers for check in checks):
         for name in nan_scalars:
             print(f"scalar argument '{name}' is NaN")
-    print("check passed" if holds else "check failed")
+    if not found["nothing_compared"]:
+        print("check passed" if found["holds"] else "check failed")
+    elif found["holds"]:
+        print("nothing was compared")
+    else:
+        print("check failed: nothing was compared, because the results are empty (--allow-unchecked accepts this)")
 
 
 def _emit(options: argparse.Namespace) -> int:

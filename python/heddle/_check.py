@@ -65,12 +65,22 @@ class ResultCheck:
         return self.is_of_tensors and self.elements > 1 and not self.lowest < self.highest
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there is no element that could be compared."""
+        return self.elements == 0
+
+    @property
     def is_checked(self) -> bool:
         says = self.is_fill or not self.is_constant
-        return self.elements == 0 or (says and self.checked * 10 >= self.elements)
+        return self.is_empty or (says and self.checked * 10 >= self.elements)
 
     def holds(self, allow_unchecked: bool) -> bool:
         return self.outside == 0 and (self.is_checked or allow_unchecked)
+
+    def verdict(self, allow_unchecked: bool) -> str:
+        if self.is_empty:
+            return "empty"
+        return "passed" if self.holds(allow_unchecked) else "FAILED" if self.is_checked else "UNCHECKED"
 
     @property
     def rms_error(self) -> float:
@@ -94,6 +104,12 @@ class ResultCheck:
             why = "all elements are equal" if self.is_constant else f"only {self.checked:,} {of_all} could be checked"
             lines.append(f"{why}, so the check says little (--allow-unchecked accepts this)")
         return [f"'{self.name}': {line}" for line in lines]
+
+
+def compare_nothing(checks: Sequence[ResultCheck]) -> bool:
+    """Whether all vectors and matrices are empty, or all results if the program returns no vectors and matrices."""
+    of_tensors = any(check.is_of_tensors for check in checks)
+    return all(check.is_empty or check.is_of_tensors != of_tensors for check in checks)
 
 
 class _Allowance:

@@ -52,7 +52,7 @@ func.func @call(%p: !list) -> !list {
 // -----
 
 func.func @math(%x: tensor<f32>) -> tensor<f32> {
-  // expected-error@+1 {{foreach.while and foreach.if: move it into the body of one of them}}
+  // expected-error@+1 {{'arith.addf' op is in no body; expected a program in which foreach-expand-shorthands has replaced it}}
   %y = arith.addf %x, %x : tensor<f32>
   return %y : tensor<f32>
 }

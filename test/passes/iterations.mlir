@@ -20,8 +20,9 @@
 
 // CHECK-LABEL: fused.program @donated
 // An iteration moves one entry of a vector: 8 of the bytes read belong to eps, 4 of
-// the bytes written to the history.
-// CHECK-SAME:    #fused.traffic<argument = 4, rank = 0, read = 29, written = 13, per_iteration = true>
+// the bytes written to the history. The flags are copied, because the sweep that
+// counts iterations reads the old ones.
+// CHECK-SAME:    #fused.traffic<argument = 4, rank = 0, read = 30, written = 14, per_iteration = true>
 // CHECK:         fused.loop {{.*}}result_buffers [6, 2, 7, 8]
 // CHECK-NEXT:      {{.*}}fused.sweep where %active {{.*}}schedule #fused.schedule<rows
 // CHECK-SAME:        result_buffers [6, 2, {{[0-9]+}}, 7]

@@ -460,6 +460,19 @@ def sinkhorn_knopp(C, a, b, eps, tol, limit):
     return left, right, None, iterations
 
 
+@formula(MATRICES, columns=("c0",), data={"r0": positive, "c0": positive}, steps=1, whole=True)
+def matrix_scaling(C, r0, c0, n):
+    rows, columns = [], []
+    for cost, left, right in zip(C, r0, c0):
+        kernel = np.exp(-cost)
+        for _ in range(int(n)):
+            left = 1 / (kernel @ right)
+            right = 1 / (kernel.T @ left)
+        rows.append(left)
+        columns.append(right)
+    return rows, columns, [n]
+
+
 @formula(steps=1)
 def newton_root(x, tol, limit):
     return np.cbrt(x), None

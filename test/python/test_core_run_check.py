@@ -71,6 +71,31 @@ def test_results_of_which_the_check_says_little(tmp_path, capsys):
         assert capsys.readouterr().out.endswith("check passed\n")
 
 
+@pytest.mark.parametrize("shape", ((0,), (0, 3)))
+@pytest.mark.parametrize("program", ("sgd", "adamw"))
+def test_a_check_that_compares_nothing(program, shape, tmp_path, capsys):
+    """It fails, and never says that it passed. The step counters of adamw say nothing about its vectors."""
+    file = tmp_path / "data.npz"
+    numpy.savez(file, param=numpy.zeros(shape, "f4"), grad=numpy.zeros(shape, "f4"))
+    arguments = [program, "--data", str(file)]
+    assert main(["run", *arguments, "--target", "cpu", "--check"]) == 1
+    shown = capsys.readouterr().out
+    assert "empty" in shown and "check passed" not in shown
+    assert shown.endswith("check failed: nothing was compared, because the results are empty (--allow-unchecked accepts this)\n")
+    assert main(["run", *arguments, "--target", "cpu", "--check", "--allow-unchecked"]) == 0
+    shown = capsys.readouterr().out
+    assert "check passed" not in shown and shown.endswith("nothing was compared\n")
+    found = check(capsys, *arguments)
+    assert found["nothing_compared"] and not found["holds"]
+
+
+def test_an_empty_member_among_others(tmp_path, capsys):
+    file = tmp_path / "shapes.json"
+    file.write_text('{"some": [[0, 3], [4]]}')
+    found = check(capsys, "adamw", "--shapes", str(file))
+    assert found["holds"] and not found["nothing_compared"]
+
+
 def test_a_scalar_that_is_nan(capsys):
     assert main(["run", "sgd", "--target", "cpu", "--check", "--set", "lr=nan", *SMALL]) == 1
     assert capsys.readouterr().out.endswith("\nscalar argument 'lr' is NaN\ncheck failed\n")
@@ -112,7 +137,9 @@ def test_lists_without_members_or_elements(tmp_path, capsys):
     shapes = tmp_path / "shapes.json"
     shapes.write_text('{"none": [], "empty": [[0], [3, 0]]}')
     for model in ("none", "empty"):
-        assert check(capsys, "adamw", "--shapes", f"{shapes}:{model}")["holds"]
+        found = check(capsys, "adamw", "--shapes", f"{shapes}:{model}")
+        assert found["nothing_compared"] and not found["holds"]
+        assert all(each["holds"] for each in found["results"])
 
 
 @pytest.mark.skipif(not TOOL.exists(), reason="no tool was built")

@@ -52,8 +52,8 @@ static const OptionSpec options[] = {
      "with code 1 if an element is outside of its range"},
     {"--allow-unchecked", "",
      "let --check pass results that it cannot check: one number\n"
-     "throughout, or less than a tenth of the elements checked,\n"
-     "because the others are NaN or may be anything"},
+     "throughout, no elements, or less than a tenth of them\n"
+     "checked, because the others are NaN or may be anything"},
     {"--json", "[FILE]", "write JSON to FILE or to standard output"}};
 
 static std::string describeContents() {
@@ -89,7 +89,7 @@ the values of all evaluations whose operations are within their documented accur
 is in its range. In a loop whose ranges become wide, an element must also be as close to the exact one as perturbed
 evaluations are, in which every operation is off by at least one unit in the last place. The check fails if it compares
 next to nothing: a result of one number throughout, which is no constant of the program, or one of which nine tenths
-are NaN or may be anything. A check of adamw needs 160 bytes of host memory per parameter.
+are NaN or may be anything, or if all vectors and matrices of the results are empty. A check of adamw needs 160 bytes of host memory per parameter.
 
 examples:
   heddle run adamw --shapes examples/shapes/models.json:resnet50 --check

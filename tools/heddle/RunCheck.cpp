@@ -391,6 +391,14 @@ double ResultCheck::rmsError() const {
   return errorSquares > 0 ? std::sqrt(errorSquares) / unit : 0;
 }
 
+bool compareNothing(ArrayRef<ResultCheck> checks) {
+  bool ofTensors = any_of(
+      checks, [](const ResultCheck &check) { return check.isOfTensors; });
+  return all_of(checks, [&](const ResultCheck &check) {
+    return check.isEmpty() || check.isOfTensors != ofTensors;
+  });
+}
+
 Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
                                                 const std::string &program,
                                                 int64_t steps,

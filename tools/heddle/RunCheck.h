@@ -65,13 +65,21 @@ struct ResultCheck {
   /// the program says so, and at least a tenth of the elements could have been
   /// found wrong.
   bool isChecked() const {
-    return elements == 0 ||
+    return isEmpty() ||
            ((isFill || !isConstant()) && checked() * 10 >= elements);
   }
+  /// Whether the result has no element that could be compared. Other results
+  /// may have some.
+  bool isEmpty() const { return elements == 0; }
   bool holds(bool allowUnchecked = false) const {
     return outside == 0 && (isChecked() || allowUnchecked);
   }
 };
+
+/// Whether a check with these results compares nothing: all vectors and
+/// matrices are empty, or all results if the program returns no vectors and
+/// matrices.
+bool compareNothing(llvm::ArrayRef<ResultCheck> checks);
 
 /// Runs `steps` steps in the interpreter and compares the results with those of
 /// the session, which must have run as many steps.

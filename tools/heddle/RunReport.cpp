@@ -104,8 +104,10 @@ json::Value toJSON(const RunRequest &request, const RunReport &report) {
                        {"outside", check.outside},
                        {"unknown", check.unknown},
                        {"not_numbers", check.notNumbers}});
-    object["check"] = json::Object{{"holds", report.passed(request)},
-                                   {"results", std::move(checks)}};
+    object["check"] =
+        json::Object{{"holds", report.passed(request)},
+                     {"nothing_compared", compareNothing(report.checks)},
+                     {"results", std::move(checks)}};
   }
   return object;
 }
@@ -158,6 +160,14 @@ static void printNotes(const ResultCheck &check) {
                           : "only " + someOf(check.checked(), check.elements));
 }
 
+static std::string verdict(const ResultCheck &check, bool allowUnchecked) {
+  if (check.isEmpty())
+    return "empty";
+  if (check.holds(allowUnchecked))
+    return paint(Colour::green, "passed");
+  return paint(Colour::red, check.isChecked() ? "FAILED" : "UNCHECKED");
+}
+
 static void printChecks(const RunRequest &request, const RunReport &report) {
   outs() << formatv("\nerrors against the reference interpreter, after {0} "
                     "step{1}\n",
@@ -165,14 +175,11 @@ static void printChecks(const RunRequest &request, const RunReport &report) {
   Table table({"result", "checked elements", "RMS error",
                "largest share of a range", "check"});
   for (const ResultCheck &check : report.checks)
-    table.add(
-        {check.name,
-         grouped(check.checked()) + " of " + grouped(check.elements),
-         shortNumber(check.rmsError()) + " ulp",
-         shortNumber(check.largestShare),
-         check.holds(request.allowUnchecked)
-             ? paint(Colour::green, "passed")
-             : paint(Colour::red, check.isChecked() ? "FAILED" : "UNCHECKED")});
+    table.add({check.name,
+               grouped(check.checked()) + " of " + grouped(check.elements),
+               shortNumber(check.rmsError()) + " ulp",
+               shortNumber(check.largestShare),
+               verdict(check, request.allowUnchecked)});
   table.print();
   for (const ResultCheck &check : report.checks)
     printNotes(check);
@@ -180,9 +187,18 @@ static void printChecks(const RunRequest &request, const RunReport &report) {
              [](const ResultCheck &check) { return check.notNumbers > 0; }))
     for (const std::string &name : report.nanScalars)
       outs() << formatv("scalar argument '{0}' is NaN\n", name);
-  outs() << (report.passed(request) ? paint(Colour::green, "check passed")
-                                    : paint(Colour::red, "check failed"))
-         << '\n';
+  if (compareNothing(report.checks))
+    outs() << (report.passed(request)
+                   ? paint(Colour::yellow, "nothing was compared")
+                   : paint(
+                         Colour::red,
+                         "check failed: nothing was compared, because the "
+                         "results are empty (--allow-unchecked accepts this)"))
+           << '\n';
+  else
+    outs() << (report.passed(request) ? paint(Colour::green, "check passed")
+                                      : paint(Colour::red, "check failed"))
+           << '\n';
 }
 
 void print(const RunRequest &request, const RunReport &report) {

@@ -49,6 +49,25 @@ class WrongCall(BadInput, TypeError):
     """A function was called with arguments that it does not have."""
 
 
+#: How `inspect` describes wrong arguments, and the same as something that was found.
+_WRONG_ARGUMENTS = (
+    ("got an unexpected keyword argument", "another argument"),
+    ("missing a required argument:", "none for"),
+    ("missing a required keyword-only argument:", "none for"),
+    ("multiple values for argument", "several values for"),
+    ("too many positional arguments", "more"),
+)
+
+
+def _described(error: TypeError) -> str:
+    """What was wrong with the arguments of a call."""
+    text = str(error)
+    for theirs, ours in _WRONG_ARGUMENTS:
+        if text.startswith(theirs):
+            return ours + text[len(theirs) :]
+    return f"other arguments: {text}"
+
+
 def calls_checked(name: str, function: Callable[..., Any], remedy: str = "") -> Callable[..., Any]:
     """A function whose message about wrong arguments has its name, those that it takes, and the user's line."""
     signature = inspect.signature(function)
@@ -59,8 +78,9 @@ def calls_checked(name: str, function: Callable[..., Any], remedy: str = "") -> 
             signature.bind(*args, **kwargs)
         except TypeError as error:
             known = ", ".join(signature.parameters)
+            expected = f"the arguments ({known})" if known else "no arguments"
             raise WrongCall(
-                f"{user_line()}: heddle.{name}: expected the arguments ({known}), found another call: {error}{remedy}"
+                f"{user_line()}: heddle.{name}: expected {expected}, found {_described(error)}{remedy}"
             ) from None
         return function(*args, **kwargs)
 

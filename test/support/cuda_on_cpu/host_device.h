@@ -82,6 +82,12 @@ inline double __longlong_as_double(long long bits) {
   __builtin_memcpy(&x, &bits, sizeof(x));
   return x;
 }
+inline int __float2int_rz(float x) {
+  return x >= 0x1p31f    ? 0x7fffffff
+         : x >= -0x1p31f ? static_cast<int>(x)
+         : x == x        ? -0x7fffffff - 1
+                         : 0;
+}
 inline int __float_as_int(float x) {
   int bits;
   __builtin_memcpy(&bits, &x, sizeof(x));

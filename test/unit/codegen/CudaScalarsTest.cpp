@@ -101,15 +101,7 @@ std::vector<Code> specialFloats(const std::string &type) {
        "%w = arith.fptoui %a : $T to i64\n"
        "%r = arith.uitofp %w : i64 to f64",
        "f64"},
-      // Conversions saturate on the device; on the host that executes the
-      // source, overflow from f32 to i32 is undefined.
-      {"arith.fptosi",
-       "%l = arith.constant -1.0e6 : $T\n"
-       "%h = arith.constant 1.0e6 : $T\n"
-       "%m = arith.maxnumf %a, %l : $T\n"
-       "%k = arith.minnumf %m, %h : $T\n"
-       "%r = arith.fptosi %k : $T to i32",
-       "i32"},
+      {"arith.fptosi", "%r = arith.fptosi %a : $T to i32", "i32"},
       {"arith.select", "%t = arith.cmpf olt, %a, %b : $T\n"
                        "%r = arith.select %t, %b, %c : $T"}};
   for (const char *predicate :
@@ -329,11 +321,14 @@ Group integers(unsigned width) {
 /// Every pair of special values, then random ones.
 template <class T> void fillFloats(ListInput::Member (&members)[3]) {
   using L = std::numeric_limits<T>;
-  const T special[] = {0,        T(-0.0),         1,
-                       -1,       L::max(),        L::lowest(),
-                       L::min(), L::denorm_min(), -100 * L::denorm_min(),
-                       T(0.5),   L::infinity(),   -L::infinity(),
-                       T(-2.5),  L::quiet_NaN(),  T(30)};
+  const T special[] = {0, T(-0.0), 1, -1, L::max(), L::lowest(), L::min(),
+                       L::denorm_min(), -100 * L::denorm_min(), T(0.5),
+                       L::infinity(), -L::infinity(), T(-2.5), L::quiet_NaN(),
+                       T(30),
+                       // The ends of the integers of 32 and 64 bits.
+                       T(0x1p31), std::nextafter(T(0x1p31), T(0)), T(-0x1p31),
+                       T(-0x1p31 - 1), std::nextafter(T(-0x1p31), T(-INFINITY)),
+                       T(0x1p32), T(0x1p63), T(-0x1p63)};
   auto push = [&](T a, T b, T c) {
     members[0].data.push_back(a);
     members[1].data.push_back(b);

@@ -161,6 +161,33 @@ static void rotation(FunctionText &f, int n) {
     f.result("a" + Twine((k + 1) % n), "!list");
 }
 
+/// Each old value is read after a reduction of the new one.
+static void oldValues(FunctionText &f, int n) {
+  for (int k = 0; k < n; ++k) {
+    std::string number = std::to_string(k);
+    f.donated("p" + number, "!list");
+    f.argument("g" + number, "!list");
+    f.line("%new" + number + " = foreach.map (%p = %p" + number + ", %g = %g" +
+           number + " : !list) -> !list {");
+    f.line("  %x = arith.mulf %g, %g : f32");
+    f.line("  %y = arith.subf %p, %x : f32");
+    f.line("  foreach.yield %y : f32");
+    f.line("}");
+    f.line("%sum" + number + " = foreach.reduce add along i (%x = %new" +
+           number + " : !list) -> !each {");
+    f.line("  foreach.yield %x : f32");
+    f.line("}");
+    f.line("%q" + number + " = foreach.map (%p = %p" + number +
+           " : !list, %s = %sum" + number + " : !each) -> !list {");
+    f.line("  %y = arith.mulf %p, %s : f32");
+    f.line("  foreach.yield %y : f32");
+    f.line("}");
+    f.result("new" + number, "!list");
+  }
+  for (int k = 0; k < n; ++k)
+    f.result("q" + Twine(k), "!list");
+}
+
 static void matrices(FunctionText &f, int n) {
   f.argument("v0", "!mats");
   for (int k = 0; k < n; ++k) {
@@ -189,6 +216,7 @@ std::vector<ScaledProgram> scaledMaps() {
       {"unused", "maps without use", 512, unused},
       {"results", "results of a map, in place", 512, results},
       {"rotation", "donated arguments that change places", 512, rotation},
+      {"old_values", "old values that are read later", 128, oldValues},
       {"matrices", "maps of a matrix with vectors", 512, matrices},
   };
 }

@@ -16,13 +16,16 @@ namespace heddle::test {
 
 /// A loop with the schedule `panel`: each iteration fits u, then v. Between the
 /// reductions of rows and columns, `between` operations are in the body.
-static void panelLoop(FunctionText &f, StringRef number, int between) {
+/// Without flags, it runs `limit` iterations.
+static void panelLoop(FunctionText &f, StringRef number, int between,
+                      bool hasFlags = true) {
   f.argument("m" + number, "!mats");
   f.argument("a" + number, "!list");
   f.argument("b" + number, "!list");
   f.line("%r" + number + ", %s" + number + ", %n" + number +
          " = foreach.while (%u = %a" + number + ", %v = %b" + number +
-         " : !list) upto %limit -> (!list, !list, !counts) {");
+         " : !list) upto %limit -> (!list, !list, " +
+         (hasFlags ? "!counts" : "tensor<i32>") + ") {");
   f.line("%row = foreach.reduce add along j (%x = %m" + number +
          "[i, j] : !mats, %v = %v[j] : !list) -> !list {");
   f.line("  %y = arith.mulf %x, %v : f32");
@@ -40,26 +43,39 @@ static void panelLoop(FunctionText &f, StringRef number, int between) {
   f.line("  %y = arith.mulf %x, %u : f32");
   f.line("  foreach.yield %y : f32");
   f.line("}");
-  f.line("%error = foreach.reduce max along i (%u = %u, %u1 = %u1 : !list) -> "
-         "!each {");
-  f.line("  %y = arith.subf %u, %u1 : f32");
-  f.line("  foreach.yield %y : f32");
-  f.line("}");
-  f.line("%more = foreach.map (%s = %error : !each) -> !flags {");
-  f.line("  %one = arith.constant 1.0 : f32");
-  f.line("  %m = arith.cmpf ogt, %s, %one : f32");
-  f.line("  foreach.yield %m : i1");
-  f.line("}");
-  f.line("foreach.yield %u1, %v1 while %more : !list, !list while !flags");
+  if (hasFlags) {
+    f.line(
+        "%error = foreach.reduce max along i (%u = %u, %u1 = %u1 : !list) -> "
+        "!each {");
+    f.line("  %y = arith.subf %u, %u1 : f32");
+    f.line("  foreach.yield %y : f32");
+    f.line("}");
+    f.line("%more = foreach.map (%s = %error : !each) -> !flags {");
+    f.line("  %one = arith.constant 1.0 : f32");
+    f.line("  %m = arith.cmpf ogt, %s, %one : f32");
+    f.line("  foreach.yield %m : i1");
+    f.line("}");
+    f.line("foreach.yield %u1, %v1 while %more : !list, !list while !flags");
+  } else {
+    f.line("foreach.yield %u1, %v1 : !list, !list");
+  }
   f.line("}");
   f.result("r" + number, "!list");
   f.result("s" + number, "!list");
+  if (!hasFlags)
+    f.result("n" + number, "tensor<i32>");
 }
 
 static void panels(FunctionText &f, int n) {
   f.argument("limit", "tensor<i32>");
   for (int k = 0; k < n; ++k)
     panelLoop(f, std::to_string(k), 1);
+}
+
+static void fixedPanels(FunctionText &f, int n) {
+  f.argument("limit", "tensor<i32>");
+  for (int k = 0; k < n; ++k)
+    panelLoop(f, std::to_string(k), 1, /*hasFlags=*/false);
 }
 
 static void panelBody(FunctionText &f, int n) {
@@ -118,6 +134,7 @@ static void panelPairs(FunctionText &f, int n) {
 std::vector<ScaledProgram> scaledPanels() {
   return {
       {"panels", "panel loops", 64, panels},
+      {"fixed_panels", "panel loops without flags", 64, fixedPanels},
       {"panel_body", "operations in a panel loop", 512, panelBody},
       {"panel_pairs", "pairs of potentials in a loop", 64, panelPairs},
   };
