@@ -39,6 +39,76 @@ def stepped(name, params, **options):
     return optimizer
 
 
+@pytest.mark.parametrize("name", ["found_inf", "grad_scale"])
+@pytest.mark.parametrize("value, message", [
+    (1.0, "expected a tensor of one element or None, found 1.0"),
+    (True, "expected a tensor of one element or None, found True"),
+    ("x", "expected a tensor of one element or None, found 'x'"),
+    (torch.ones(2), r"expected a tensor of one element or None, found shape \(2,\)"),
+    (torch.tensor(1.0, device="meta"), "expected a dense tensor, found layout torch.strided on meta"),
+    (torch.tensor(1j), "expected a real number, found dtype torch.complex64"),
+    (freed(torch.tensor(1.0)), "expected elements in memory"),
+], ids=["float", "bool", "text", "two", "meta", "complex", "freed"])
+def test_wrong_scaling(name, value, message):
+    param = parameter()
+    optimizer = heddle.optim.AdamW([param], lr=0.1)
+    optimizer.found_inf = torch.tensor(0.0)
+    setattr(optimizer, name, value)
+    with pytest.raises(BadInput, match=f"^{name}: {message}"):
+        optimizer.step()
+    assert param.tolist() == [1, 1, 1] and not optimizer.state
+    optimizer.grad_scale, optimizer.found_inf = torch.tensor([[1.0]]), torch.tensor(0.0, dtype=torch.float64)
+    optimizer.step()
+    assert param.tolist() != [1, 1, 1]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64])
+def test_a_hyperparameter_without_memory(dtype):
+    with pytest.raises(BadInput, match="^lr: expected elements in memory"):
+        heddle.optim.AdamW([parameter()], lr=freed(torch.ones((), dtype=dtype)))
+    lr = torch.ones((), dtype=dtype)
+    optimizer = stepped("AdamW", [parameter()], lr=lr)
+    freed(lr)
+    with pytest.raises(BadInput, match="^lr: expected elements in memory"):
+        optimizer.step()
+
+
+def test_nested_parameters():
+    param = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged).requires_grad_()
+    param.grad = param.detach().clone()
+    with pytest.raises(BadInput, match="parameter 0 of group 0: expected a dense tensor, found a nested one of layout"):
+        heddle.optim.SGD([param], lr=0.1).step()
+
+
+class Wrapper(torch.Tensor):
+    """A tensor without memory that computes with another one."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype, strides=inner.stride())
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        args = [each.inner if isinstance(each, Wrapper) else each for each in args]
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+def test_gradients_that_wrap_tensors(steps):
+    params = [parameter(), parameter()]
+    optimizer = heddle.optim.SGD(params, lr=0.1)
+    for _ in range(steps):
+        optimizer.step()
+    params[1].grad = Wrapper(torch.ones(3))
+    with pytest.raises(BadInput, match="gradient of parameter 1 of group 0: expected .* memory"):
+        optimizer.step()
+    params[1].grad = torch.ones(3)
+    optimizer.step()
+
+
 def test_messages_do_not_read_tensors_without_memory():
     tensor = freed(torch.ones(2))
     assert short(tensor) == "a tensor of shape (2,) and dtype torch.float32 without memory"
