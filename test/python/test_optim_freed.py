@@ -39,6 +39,113 @@ def stepped(name, params, **options):
     return optimizer
 
 
+def averaged(name, mode):
+    """An optimizer of two parameters in the other mode."""
+    params = [parameter(), parameter(4)]
+    optimizer = stepped(name, params)
+    if mode == "train":
+        optimizer.eval()
+    return optimizer, params
+
+
+def refuses(optimizer, mode, message):
+    """A refused change of the mode leaves the first parameter and the mode as they were."""
+    is_training = mode != "train"
+    groups = optimizer.param_groups
+    params = (isinstance(groups, list) and groups[0]["params"]) or []
+    before = [param.detach().clone() for param in params[:1] if isinstance(param, torch.Tensor)]
+    with pytest.raises(BadInput, match=message):
+        getattr(optimizer, mode)()
+    assert all(map(torch.equal, params, before))
+    assert not groups or groups[0].get("train_mode", is_training) == is_training
+
+
+@AVERAGES
+@MODES
+@pytest.mark.parametrize("key", ["param", "z", "step"])
+def test_the_mode_of_tensors_without_memory(name, mode, key):
+    optimizer, params = averaged(name, mode)
+    state = optimizer.state[params[1]]
+    if key not in (*state, "param"):
+        pytest.skip(f"{name} has no state '{key}'")
+    freed(params[1] if key == "param" else state[key])
+    what = "parameter" if key == "param" else f"state '{key}' of parameter"
+    refuses(optimizer, mode, f"{what} [01] of group 0: expected elements in memory")  # counters share their memory
+
+
+@AVERAGES
+@MODES
+@pytest.mark.parametrize("value, message", [
+    (torch.ones(4, dtype=torch.int64), "expected dtype torch.float32, or another width of it, found torch.int64"),
+    (torch.ones(4, dtype=torch.bool), "expected dtype torch.float32, or another width of it, found torch.bool"),
+    (torch.ones(4, dtype=torch.complex64), "expected dtype torch.float32, or another width of it, found torch.complex64"),
+    (torch.ones(5), r"expected a tensor of shape \(4,\) on cpu, found \(5,\) on cpu"),
+    (torch.ones(4).to_sparse(), "expected a dense tensor, found layout torch.sparse_coo"),
+    (torch.ones(4, device="meta"), "expected a dense tensor, found layout torch.strided on meta"),
+    (torch.ones(1).expand(4), "expected elements with memory of their own"),
+    (7, r"expected a tensor of shape \(4,\) on cpu, found int"),
+], ids=["int64", "bool", "complex", "shape", "sparse", "meta", "expand", "int"])
+def test_the_mode_of_wrong_state_changes_nothing(name, mode, value, message):
+    optimizer, params = averaged(name, mode)
+    optimizer.state[params[1]]["z"] = value
+    refuses(optimizer, mode, f"state 'z' of parameter 1 of group 0: {message}")
+
+
+@AVERAGES
+@MODES
+@pytest.mark.parametrize("value, message", [
+    (torch.ones(1).expand(4), "expected elements with memory of their own"),
+    (torch.ones(4, dtype=torch.float64), None),
+], ids=["expand", "float64"])
+def test_the_mode_of_other_parameters(name, mode, value, message):
+    optimizer, params = averaged(name, mode)
+    params[1].data = value
+    if message:
+        refuses(optimizer, mode, f"parameter 1 of group 0: {message}")
+    else:
+        getattr(optimizer, mode)()
+
+
+def _without_mode(optimizer, params):
+    del optimizer.param_groups[0]["train_mode"]
+
+
+def _without_groups(optimizer, params):
+    optimizer.param_groups = None
+
+
+def _without_params(optimizer, params):
+    optimizer.param_groups[0]["params"] = None
+
+
+def _with_text(optimizer, params):
+    optimizer.param_groups[0]["params"] = ["a"]
+
+
+def _without_state(optimizer, params):
+    optimizer.state = None
+
+
+def _without_a_state(optimizer, params):
+    optimizer.state[params[1]] = None
+
+
+@AVERAGES
+@pytest.mark.parametrize("damage, message", [
+    (_without_mode, r"param_groups\[0\]: expected an entry 'train_mode', found none beside"),
+    (_without_groups, "param_groups: expected a list of dictionaries, found None"),
+    (_without_params, "params: expected a list of tensors in group 0, found None"),
+    (_with_text, r"params: expected a list of tensors in group 0, found \['a'\]"),
+    (_without_state, "state: expected a dictionary, found NoneType"),
+    (_without_a_state, "state: expected a dictionary for each parameter, found NoneType"),
+])
+@pytest.mark.parametrize("call", ["eval", "step"])
+def test_averages_of_damaged_groups(name, damage, message, call):
+    optimizer, params = averaged(name, "eval")
+    damage(optimizer, params)
+    refuses(optimizer, call, message)
+
+
 @pytest.mark.parametrize("name", ["found_inf", "grad_scale"])
 @pytest.mark.parametrize("value, message", [
     (1.0, "expected a tensor of one element or None, found 1.0"),
