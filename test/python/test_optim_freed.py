@@ -146,6 +146,71 @@ def test_averages_of_damaged_groups(name, damage, message, call):
     refuses(optimizer, call, message)
 
 
+@pytest.mark.parametrize("master, key", [
+    ("split", "param_low"), ("f32", "master_param"), ("split", "param"), ("f32", "param"), (None, "param"),
+])
+@pytest.mark.parametrize("values", [None, 2.0], ids=["masters", "load_masters"])
+def test_masters_without_memory(master, key, values):
+    params = [parameter(dtype=torch.bfloat16), parameter(4, dtype=torch.bfloat16)]
+    optimizer = stepped("AdamW", params, master=master)
+    freed(params[1] if key == "param" else optimizer.state[params[1]][key])
+    before = params[0].detach().clone()
+    what = "parameter" if key == "param" else f"state '{key}' of parameter"
+    with pytest.raises(BadInput, match=f"{what} 1 of group 0: expected elements in memory"):
+        if values is None:
+            heddle.optim.masters(optimizer)
+        else:
+            heddle.optim.load_masters(optimizer, [torch.full_like(param, values) for param in (torch.ones(3), torch.ones(4))])
+    assert torch.equal(params[0], before)
+
+
+@pytest.mark.parametrize("value, message", [
+    (torch.ones(9, dtype=torch.int16), r"expected a tensor of shape \(4,\), found shape \(9,\)"),
+    (torch.ones(4), "expected a tensor of torch.int16, found torch.float32"),
+])
+def test_masters_of_wrong_lower_halves(value, message):
+    params = [parameter(dtype=torch.bfloat16), parameter(4, dtype=torch.bfloat16)]
+    optimizer = stepped("AdamW", params, master="split")
+    before = params[0].detach().clone()
+    optimizer.state[params[1]]["param_low"] = value
+    for call in (heddle.optim.masters, lambda each: heddle.optim.load_masters(each, [torch.zeros(3), torch.zeros(4)])):
+        with pytest.raises(BadInput, match=f"state 'param_low' of parameter 1 of group 0: {message}"):
+            call(optimizer)
+    assert torch.equal(params[0], before)
+
+
+def test_loaded_masters_without_memory():
+    params = [parameter(), parameter(4)]
+    optimizer = heddle.optim.AdamW(params)
+    with pytest.raises(BadInput, match=r"values\[1\]: expected elements in memory"):
+        heddle.optim.load_masters(optimizer, [torch.zeros(3), freed(torch.zeros(4))])
+    params[1].data = torch.ones(1).expand(4)
+    with pytest.raises(BadInput, match="parameter 1 of group 0: expected elements with memory of their own"):
+        heddle.optim.load_masters(optimizer, [torch.zeros(3), torch.zeros(4)])
+    assert params[0].tolist() == [1, 1, 1]
+
+
+def test_float32_state_without_memory():
+    param = parameter(dtype=torch.bfloat16)
+    optimizer = stepped("AdamW", [param])
+    freed(optimizer.state[param]["exp_avg"])
+    with pytest.raises(BadInput, match="state 'exp_avg' of parameter 0: expected elements in memory"):
+        heddle.optim.float32_state_dict(optimizer)
+
+
+def test_masters_of_other_objects():
+    calls = (heddle.optim.masters, heddle.optim.float32_state_dict, lambda each: heddle.optim.load_masters(each, []))
+    for call in calls:
+        with pytest.raises(BadInput, match="optimizer: expected an optimizer of heddle, found NoneType"):
+            call(None)
+    optimizer = heddle.optim.AdamW([parameter()])
+    for values, found in ((None, "NoneType"), (5, "int"), (iter([torch.ones(3)]), "list_iterator")):
+        with pytest.raises(BadInput, match=f"values: expected a list of tensors, found {found}"):
+            heddle.optim.load_masters(optimizer, values)
+    with pytest.raises(BadInput, match=r"values\[0\]: expected a tensor of shape \(3,\), found None"):
+        heddle.optim.load_masters(optimizer, [None])
+
+
 @pytest.mark.parametrize("name", ["found_inf", "grad_scale"])
 @pytest.mark.parametrize("value, message", [
     (1.0, "expected a tensor of one element or None, found 1.0"),
