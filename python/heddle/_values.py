@@ -33,7 +33,10 @@ def listed(names: Iterable[str]) -> str:
 
 def short(value: Any) -> str:
     """The spelling of a value for a message, without the middle of a long one."""
-    missing = _without_memory(value, [])
+    try:
+        missing = _without_memory(value, set())
+    except Exception:  # a collection that is nested too deeply, or that refuses to be read
+        return type(value).__name__
     if missing is not None and missing is value:
         return f"a tensor of shape {tuple(value.shape)} and dtype {value.dtype} without memory"
     if missing is not None:
@@ -47,12 +50,12 @@ def short(value: Any) -> str:
     return short_text(" ".join(text.split()) if "\n" in text else text)
 
 
-def _without_memory(value: Any, seen: list[int]) -> Any:
+def _without_memory(value: Any, seen: set[int]) -> Any:
     """A tensor of torch in a value, or the value itself, that PyTorch would print from no memory; None: there is none."""
     if isinstance(value, (list, tuple, set, frozenset, dict)):
         if id(value) in seen:  # a collection that contains itself
             return None
-        seen.append(id(value))
+        seen.add(id(value))
         entries = (*value.keys(), *value.values()) if isinstance(value, dict) else tuple(value)
         found = (_without_memory(entry, seen) for entry in entries)
         return next((each for each in found if each is not None), None)

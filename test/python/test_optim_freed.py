@@ -3,6 +3,7 @@
 PyTorch reads a tensor at address 0 after ``untyped_storage().resize_(0)``, and the process ends.
 """
 
+import copy
 import os
 import sys
 
@@ -190,6 +191,18 @@ def test_loaded_masters_without_memory():
     assert params[0].tolist() == [1, 1, 1]
 
 
+def test_a_load_of_exact_parameters_without_memory():
+    params = [parameter(dtype=torch.bfloat16), parameter(4, dtype=torch.bfloat16)]
+    optimizer = stepped("AdamW", params, master="f32")
+    saved = copy.deepcopy(optimizer.state_dict())
+    optimizer.step()
+    before = params[0].detach().clone()
+    freed(params[1])
+    with pytest.raises(BadInput, match="parameter 1: expected elements in memory"):
+        optimizer.load_state_dict(saved)
+    assert torch.equal(params[0], before) and optimizer.state[params[0]]["step"].item() == 3
+
+
 def test_float32_state_without_memory():
     param = parameter(dtype=torch.bfloat16)
     optimizer = stepped("AdamW", [param])
@@ -289,6 +302,10 @@ def test_messages_do_not_read_tensors_without_memory():
     loop = [1]
     loop.append(loop)
     assert short(loop) == "[1, [...]]" and short(None) == "None" and short([None]) == "[None]"
+    deep = []
+    for _ in range(100000):
+        deep = [deep]
+    assert short(deep) == "list"
     assert short(torch.ones(2)) == "tensor([1., 1.])" and short(torch._efficientzerotensor((2,))) == "tensor([0., 0.])"
     optimizer = heddle.optim.AdamW([parameter()])
     with pytest.raises(BadInput, match="clip_grad_norm: expected a number of at least 0 or None, found a tensor of shape"):

@@ -188,7 +188,7 @@ def check_loaded(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
     """Refuses loaded exact parameters that do not fit, before anything is written.
 
     Raises:
-        BadInput: a tensor has another shape or element type.
+        BadInput: a tensor has another shape or element type, or its parameter is in no memory.
     """
     try:
         places = [place for group in loaded["param_groups"] for place in group["params"]]
@@ -201,6 +201,7 @@ def check_loaded(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
             value = state.get(key)
             if value is not None:
                 _check_list(f"state '{key}' of parameter {place}", key, value, param)
+                check_memory(f"parameter {place}", local(param), written=True)
 
 
 def _check_numbers(what: str, value: Any) -> None:
