@@ -38,3 +38,11 @@ def lacks_memory(tensor: Any) -> bool:
         return exceeds_storage(tensor) or bool(tensor.untyped_storage().device != tensor.device)
     except (RuntimeError, AttributeError, TypeError):  # no storage, or sizes that are no numbers, as of nested tensors
         return True
+
+
+def is_freed(tensor: Any) -> bool:
+    """Whether elements of a tensor are beyond the end of its storage; False for a tensor that has no storage."""
+    try:
+        return not tensor._is_zerotensor() and exceeds_storage(tensor)
+    except (RuntimeError, AttributeError, TypeError):
+        return False

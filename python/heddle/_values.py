@@ -9,7 +9,7 @@ from __future__ import annotations
 import numbers
 import operator
 
-from ._torch_storage import exceeds_storage
+from ._torch_storage import is_freed
 from .errors import BadInput
 
 TYPE_CHECKING = False
@@ -59,11 +59,7 @@ def _without_memory(value: Any, seen: set[int]) -> Any:
         entries = (*value.keys(), *value.values()) if isinstance(value, dict) else tuple(value)
         found = (_without_memory(entry, seen) for entry in entries)
         return next((each for each in found if each is not None), None)
-    try:
-        is_stored = hasattr(type(value), "untyped_storage") and not value._is_zerotensor()
-        return value if is_stored and exceeds_storage(value) else None
-    except Exception:  # a tensor without storage, which PyTorch prints in another way
-        return None
+    return value if hasattr(type(value), "untyped_storage") and is_freed(value) else None
 
 
 def refusal(error: Exception) -> str:

@@ -14,7 +14,7 @@ import optim_support as support  # noqa: E402
 
 torch = support.torch_or_skip()
 
-import heddle.optim  # noqa: E402
+import heddle.optim.functional  # noqa: E402
 from heddle import BadInput  # noqa: E402
 from heddle._values import short  # noqa: E402
 
@@ -203,6 +203,18 @@ def test_a_load_of_exact_parameters_without_memory():
     assert torch.equal(params[0], before) and optimizer.state[params[0]]["step"].item() == 3
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_load_of_state_without_memory(dtype):
+    params = [parameter(), parameter(4)]
+    optimizer = stepped("AdamW", params)
+    saved = copy.deepcopy(optimizer.state_dict())
+    saved["state"][1]["exp_avg"] = freed(torch.ones(4, dtype=dtype))
+    optimizer.step()
+    with pytest.raises(BadInput, match="state 'exp_avg' of parameter 1: expected elements in memory"):
+        optimizer.load_state_dict(saved)
+    assert optimizer.state[params[0]]["step"].item() == 3
+
+
 def test_float32_state_without_memory():
     param = parameter(dtype=torch.bfloat16)
     optimizer = stepped("AdamW", [param])
@@ -310,3 +322,13 @@ def test_messages_do_not_read_tensors_without_memory():
     optimizer = heddle.optim.AdamW([parameter()])
     with pytest.raises(BadInput, match="clip_grad_norm: expected a number of at least 0 or None, found a tensor of shape"):
         heddle.optim.chain(clip_grad_norm=freed(torch.tensor(1.0)), optimizer=optimizer)
+
+
+def test_counters_of_functions_without_memory():
+    param, step = torch.ones(3), freed(torch.ones(()))
+    with pytest.raises(BadInput, match=r"sparse_adam: state_steps\[0\]: expected elements in memory"):
+        heddle.optim.functional.sparse_adam(
+            [param], [torch.ones(3)], [torch.zeros(3)], [torch.zeros(3)], [step],
+            lr=0.1, beta1=0.9, beta2=0.99, eps=1e-8, maximize=False,
+        )
+    assert param.tolist() == [1, 1, 1]

@@ -10,6 +10,7 @@ import contextlib
 import importlib
 
 from .. import _fast
+from .._torch_storage import is_freed as is_freed
 from .._torch_storage import lacks_memory as lacks_memory
 from ..errors import Unavailable
 

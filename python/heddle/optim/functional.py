@@ -18,10 +18,11 @@ import threading
 from .._values import real, short
 from ..errors import BadInput
 from ._arguments import arguments_of, bind, docstring, function_name
+from ._checks import check_memory
 from ._optimizer import Optimizer, optimizer_class
 from ._spec import Spec
 from ._table import SPECS
-from ._torch import copy_into, making_tensors, mark_changed, torch
+from ._torch import copy_into, local, making_tensors, mark_changed, torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ def _counters(name: str, argument: str, members: Sequence[Any]) -> list[Any]:
     counters = []
     for place, member in enumerate(members):
         if isinstance(member, torch.Tensor) and member.numel() == 1:
+            check_memory(f"{name}: {argument}[{place}]", local(member))
             counters.append(member.detach().to(torch.float32).reshape(()) - 1)
             continue
         count = real(member)
