@@ -50,6 +50,31 @@ static Value cloneSlice(OpBuilder &builder, Block &body, Value value,
   return mapping.lookup(value);
 }
 
+/// Binds all operands that the scalar math of `result` reads, as `cloneUniform`
+/// does. Binding an operand again may change the type of its argument, so the
+/// arguments have their types before they are used.
+static void
+bindOperands(Value result,
+             llvm::function_ref<Value(Value, Type, StringRef)> bind,
+             const llvm::DenseMap<Operation *, Operation *> &clones) {
+  SmallVector<Value> open = {result};
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    auto map = cast<foreach::MapOp>(value.getDefiningOp());
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    if (clones.contains(map.getYield().getValues()[number].getDefiningOp()) ||
+        !seen.insert(map).second)
+      continue;
+    for (auto [argument, operand] :
+         llvm::zip_equal(map.getBody().front().getArguments(), map.getInputs()))
+      if (operand.getDefiningOp<foreach::MapOp>())
+        open.push_back(operand);
+      else
+        bind(operand, argument.getType(), nameOf(argument));
+  }
+}
+
 /// Clones the scalar math of `result`, which maps over device scalars compute,
 /// unless `clones` has it already. `bind` returns the values of operands that
 /// no such map computes.
@@ -60,6 +85,7 @@ Value Outliner::cloneUniform(OpBuilder &builder, Value result, Bind bind,
     unsigned next = 0; // the operand that is bound next
     IRMapping mapping;
   };
+  bindOperands(result, bind, clones);
   SmallVector<Open, 1> open;
   llvm::DenseMap<Value, Value> done;
   open.push_back({cast<OpResult>(result), 0, {}});

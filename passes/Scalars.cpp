@@ -13,10 +13,14 @@
 #include "dialect/Names.h"
 #include "dialect/ScalarOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+#include <cmath>
 
 using namespace mlir;
 
@@ -186,9 +190,44 @@ static void mergeEqual(Operation *root) {
   root->walk([&](Operation *op) { op->removeDiscardableAttr(mark); });
 }
 
+/// Replaces every `math.atan2` of two constant zeros by its value, which MLIR
+/// folds to NaN. Folds all other operations of `root` first, because they may
+/// give such zeros.
+static void foldAtan2OfZeros(Operation *root) {
+  SmallVector<math::Atan2Op> all;
+  SmallVector<Operation *> others;
+  root->walk([&](Operation *op) {
+    if (auto atan2 = dyn_cast<math::Atan2Op>(op))
+      all.push_back(atan2);
+    else if (op != root)
+      others.push_back(op);
+  });
+  if (all.empty())
+    return;
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
+      .setStrictness(GreedyRewriteStrictness::ExistingOps);
+  (void)applyOpPatternsGreedily(others, RewritePatternSet(root->getContext()),
+                                config);
+  for (math::Atan2Op op : all) {
+    FloatAttr y, x;
+    if (!matchPattern(op.getLhs(), m_Constant(&y)) ||
+        !matchPattern(op.getRhs(), m_Constant(&x)) || !y.getValue().isZero() ||
+        !x.getValue().isZero())
+      continue;
+    OpBuilder builder(op);
+    double value = std::atan2(y.getValueAsDouble(), x.getValueAsDouble());
+    Value constant = arith::ConstantOp::create(
+        builder, op.getLoc(), FloatAttr::get(op.getType(), value));
+    op.replaceAllUsesWith(constant);
+    op.erase();
+  }
+}
+
 void cleanBodies(Operation *root) {
   MLIRContext *context = root->getContext();
   root->walk([](fused::SweepOp sweep) { fused::spellOutFrom(sweep); });
+  foldAtan2OfZeros(root);
   // Only folds, which are exact in IEEE arithmetic. Some patterns of arith are
   // not: they round an integer once instead of twice.
   GreedyRewriteConfig config;
