@@ -118,6 +118,13 @@ Slice expensiveSlice(Block &body,
   return slice;
 }
 
+void setAxis(Operation *op, foreach::Axis axis) {
+  if (auto extent = dyn_cast<foreach::ExtentOp>(op))
+    extent.setAxis(axis);
+  else
+    cast<foreach::IndexOp>(op).setAxis(axis);
+}
+
 void cloneBody(OpBuilder &builder, Block &body, IRMapping &mapping) {
   for (Operation &op : body.without_terminator())
     builder.clone(op, mapping);
