@@ -15,6 +15,7 @@
 #include "passes/Outliner.h"
 #include "passes/Scalars.h"
 #include "passes/SweepBuilder.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -249,12 +250,40 @@ void Outliner::findBodies() {
   });
 }
 
+/// Whether another loop needs the iteration count of the loop around `map`
+/// through its results. A clone of `map` in the other loop would count the
+/// iterations of that one.
+static bool countsForOtherLoop(foreach::MapOp map) {
+  if (map.getBody().front().getOps<foreach::IterationOp>().empty())
+    return false;
+  llvm::SetVector<Operation *> needing;
+  needing.insert(map);
+  for (size_t next = 0; next < needing.size(); ++next)
+    for (Operation *user : needing[next]->getUsers()) {
+      if (user->getBlock() != map->getBlock())
+        return true;
+      if (isa<foreach::MapOp>(user))
+        needing.insert(user);
+    }
+  return false;
+}
+
 /// Moves maps that depend on a sweep of the same block to the sweep's epilogue.
-/// Maps that several bodies would repeat too often get a sweep of their own.
+/// Maps that several bodies would repeat too often, or that must not be cloned
+/// into another loop, get a sweep of their own.
 LogicalResult Outliner::moveToEpilogues(Block &block) {
   llvm::DenseMap<Operation *, SmallVector<foreach::MapOp, 1>> maps;
+  auto append = [&] {
+    // An epilogue may read results of an earlier one.
+    for (SweepOp sweep : llvm::to_vector(block.getOps<SweepOp>()))
+      if (auto found = maps.find(sweep); found != maps.end())
+        appendToEpilogue(sweep, found->second);
+    maps.clear();
+  };
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (auto loop = dyn_cast<LoopOp>(op)) {
+      // The bodies of the loop read the results instead of clones of the maps.
+      append();
       if (failed(moveToEpilogues(loop.getBody().front())))
         return failure();
     } else if (auto map = dyn_cast<foreach::MapOp>(op)) {
@@ -263,7 +292,8 @@ LogicalResult Outliner::moveToEpilogues(Block &block) {
         continue;
       }
       Operation *latest = latestSource(map, block);
-      if (!latest && isRepeatedOften(map)) {
+      if (!isa_and_nonnull<SweepOp>(latest) &&
+          (countsForOtherLoop(map) || (!latest && isRepeatedOften(map)))) {
         auto sweep = emptySweep(map);
         if (failed(sweep))
           return failure();
@@ -274,10 +304,7 @@ LogicalResult Outliner::moveToEpilogues(Block &block) {
         maps[latest].push_back(map);
     }
   }
-  // An epilogue may read results of an earlier one.
-  for (SweepOp sweep : llvm::to_vector(block.getOps<SweepOp>()))
-    if (auto found = maps.find(sweep); found != maps.end())
-      appendToEpilogue(sweep, found->second);
+  append();
   return success();
 }
 

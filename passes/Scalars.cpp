@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Scalars.h"
+#include "dialect/Bindings.h"
 #include "dialect/Foreach.h"
 #include "dialect/FusedLevels.h"
 #include "dialect/Names.h"
@@ -122,6 +123,13 @@ Slice expensiveSlice(Block &body,
   return slice;
 }
 
+void setAxis(Operation *op, foreach::Axis axis) {
+  if (auto extent = dyn_cast<foreach::ExtentOp>(op))
+    extent.setAxis(axis);
+  else
+    cast<foreach::IndexOp>(op).setAxis(axis);
+}
+
 void cloneBody(OpBuilder &builder, Block &body, IRMapping &mapping) {
   for (Operation &op : body.without_terminator())
     builder.clone(op, mapping);
@@ -131,10 +139,33 @@ void cloneBody(OpBuilder &builder, Block &body, IRMapping &mapping) {
 // Equal operations
 //===----------------------------------------------------------------------===//
 
+/// Whether the value of `op` depends on the iteration of the loop around it.
+static bool dependsOnLoop(Operation *op) {
+  auto reads = [](Block &body, ArrayRef<int32_t> indices) {
+    return !body.getOps<foreach::IterationOp>().empty() ||
+           llvm::any_of(indices, dependsOnIteration);
+  };
+  if (auto map = dyn_cast<foreach::MapOp>(op))
+    return reads(map.getBody().front(), map.getIndices());
+  if (auto reduce = dyn_cast<foreach::ReduceOp>(op))
+    return reads(reduce.getBody().front(), reduce.getIndices());
+  auto sweep = dyn_cast<fused::SweepOp>(op);
+  return sweep && sweep.usesIteration();
+}
+
+/// The number of operations around `op`.
+static int64_t depthOf(Operation *op) {
+  int64_t depth = 0;
+  while ((op = op->getParentOp()))
+    ++depth;
+  return depth;
+}
+
 /// A hash of the regions of each operation within `root`, for operations that
 /// have any; equal for regions that differ only in names. A region that is
 /// nested in another is hashed once, so values that it takes from outside count
-/// only in its own hash, not in the hash of the other.
+/// only in its own hash, not in the hash of the other. Operations that depend
+/// on the iterations of two loops, one in the other, have different hashes.
 static SmallVector<std::pair<Operation *, int64_t>>
 hashesOfRegions(Operation *root) {
   SmallVector<std::pair<Operation *, int64_t>> hashes;
@@ -169,6 +200,8 @@ hashesOfRegions(Operation *root) {
           number(inner.getResults());
         }
       }
+    if (dependsOnLoop(op))
+      hash = llvm::hash_combine(hash, depthOf(op));
     nested.insert({op, hash});
     hashes.emplace_back(
         op, static_cast<size_t>(llvm::hash_combine(hash, fromOutside)));
