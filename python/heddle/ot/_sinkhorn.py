@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import math
+import sys
 
 from .._values import has_axes, real, short, whole
 from ..errors import BadInput
@@ -162,6 +163,8 @@ def sinkhorn(
             sides.append(Uniform(problems, sizes, compute, weights == "log"))
         else:
             sides.append(Vectors(problems, given, name, sizes, compute, weights=weights == "plain"))
+    if grad == "envelope" and problems.library.name != "torch":
+        _check_gradients(sides)
     if rho_a is None and rho_b is None and not normalize:
         _check_sides(problems, (a, b))
     problem = Problem(problems, sides[0], sides[1], options, {name: values[name] for name in shared}, compute)
@@ -245,6 +248,19 @@ class _Scalars:
                 if not isinstance(value, PerProblem):
                     self.values[name] = PerProblem(self._problems, [value] * self._problems.count, name)
         return self.values
+
+
+def _check_gradients(sides: Sequence[Vectors]) -> None:
+    """Refuses weights that need a gradient with costs of another library than PyTorch: the value would have none."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.is_grad_enabled():
+        return
+    for name, side in zip("ab", sides):
+        if any(getattr(array, "requires_grad", False) for array in side.given):
+            raise BadInput(
+                f"{name}: expected weights that need no gradient, because M is no tensor of PyTorch, found a tensor that "
+                "needs one: make M a tensor, or detach() the weights"
+            )
 
 
 def _check_sides(problems: Problems, given: tuple[Any, Any]) -> None:
