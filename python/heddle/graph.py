@@ -81,7 +81,7 @@ class Graph:
     Calls of several threads take turns. The graph keeps the arrays of `bind_list`, `bind_result` and `bind_scalar`
     alive until the name is bound again. Buffers and arrays of NumPy cannot be resized before; tensors of PyTorch whose
     memory was freed or replaced (``untyped_storage().resize_()``, ``tensor.data = other``) raise `BadInput` in
-    `prepare`, `replay` and `measure`. The graph does not keep memory alive that is bound by address. Wait for the stream
+    `prepare`, `replay` and `measure`, and where their name is read. The graph does not keep memory alive that is bound by address. Wait for the stream
     before a graph is freed.
 
     Attributes:
@@ -318,10 +318,15 @@ class Graph:
     # ------------------------------------------------------------------------------------------------------------------
 
     def read_scalar(self, name: str, stream: Any = 0) -> float:
-        """The value of a scalar argument or result, after waiting for `stream`."""
+        """The value of a scalar argument or result, after waiting for `stream`.
+
+        Raises:
+            BadInput: the graph has no such scalar; or the memory of a bound tensor was freed or replaced.
+        """
         value = ctypes.c_double()
         stream = arrays.stream_handle(stream)
         with self._lock:
+            self._check_tensors_of(name)
             self._check(_library.library().heddle_read_scalar(self._handle, self._encoded(name), value, stream))
         return value.value
 
@@ -334,8 +339,8 @@ class Graph:
             `heddle.arrays.to_library` makes arrays of them.
 
         Raises:
-            BadInput: the graph has no such result, its bindings have changed since the last `prepare` or `replay`, or a
-                member that no array of the caller holds is inactive.
+            BadInput: the graph has no such result, its bindings have changed since the last `prepare` or `replay`, the
+                memory of a bound tensor was freed or replaced, or a member that no array of the caller holds is inactive.
         """
         self._info(name, "result", self.executable.results)
         views = self.result_views(name)
@@ -357,6 +362,9 @@ class Graph:
 
         Addresses in the graph's own memory are valid until a binding changes. The address of an inactive or empty
         member is 0. A member in the caller's memory has the row stride with which it was bound.
+
+        Raises:
+            BadInput: as for `result`, except for inactive members.
         """
         lib = _library.library()
         info = self._info(name, "result", self.executable.results)
@@ -365,6 +373,7 @@ class Graph:
         stride = ctypes.c_int64()
         views = []
         with self._lock:
+            self._check_tensors_of(name)
             self._check(lib.heddle_result_members(self._handle, encoded, count))
             for member in range(count.value):
                 self._check(lib.heddle_result_member(self._handle, encoded, member, address, rank, extents, stride))
@@ -412,6 +421,12 @@ class Graph:
     def _check_tensors(self) -> None:
         """Refuses bound tensors whose memory has been freed or replaced."""
         for tensors in self._tensors.values():
+            tensors.check()
+
+    def _check_tensors_of(self, name: str) -> None:
+        """Refuses tensors that are bound to a name, and whose memory has been freed or replaced."""
+        tensors = self._tensors.get(name) if isinstance(name, str) else None  # other objects may have no hash
+        if tensors is not None:
             tensors.check()
 
     def _hold(self, name: str, owners: list[tuple[Any, ...]] | None, tensors: _held.BoundTensors | None) -> None:
