@@ -28,9 +28,10 @@ class Status(enum.Enum):
     CONVERGED = "converged"
     #: `limit` iterations have run, and the error is larger than `tol`.
     LIMIT = "limit"
-    #: A point whose weight must be matched has no allowed pair with a point of positive weight.
+    #: A point whose weight must be matched has no allowed pair with a point of positive weight, or initial potentials are
+    #: infinite.
     INFEASIBLE = "infeasible"
-    #: NaN or -inf in `M`, in the initial potentials or in values of eps.
+    #: NaN or -inf in `M`, or NaN in the initial potentials or in values of eps.
     NOT_FINITE = "not finite"
     #: Weights that are negative or NaN, weights whose sums differ, or an option out of its range.
     BAD_INPUT = "bad input"
@@ -301,7 +302,10 @@ class OTResult:
 
     def _refuse(self, status: Status, where: str, index: int) -> NoReturn:
         if status is Status.INFEASIBLE:
-            raise NotSolved(f"{where}infeasible: a point with weight has no allowed pair with a point of positive weight")
+            raise NotSolved(
+                f"{where}infeasible: a point with weight has no allowed pair with a point of positive weight (or initial "
+                "potentials are infinite)"
+            )
         error = float(self._on_host("error").reshape(-1)[index])
         tol = self._tol
         wanted = tol if not isinstance(tol, PerProblem) else float(self._library.host(tol.array)[index])
