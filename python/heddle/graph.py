@@ -207,7 +207,7 @@ class Graph:
             strides: the row stride of each member in elements, 0 if dense; None: all are dense.
 
         Raises:
-            BadInput: the graph has no such list, or a shape or stride is no integer.
+            BadInput: the graph has no such list, or a shape or stride is no integer of at least 0.
         """
         return ListBinding(self, name, shapes, dtype=dtype, strides=strides)
 
@@ -557,8 +557,14 @@ class ListBinding:
         info = graph.executable.arguments.get(name) if isinstance(name, str) else None
         self._function = lib.heddle_bind_list_strided
         if info is None:
-            info = graph._info(name, "result", graph.executable.results)
+            info = graph.executable.results.get(name) if isinstance(name, str) else None
             self._function = lib.heddle_bind_result_strided
+        if info is None:
+            of = graph.executable
+            raise BadInput(
+                f"list '{short_text(name)}': the program has no such list or result; its lists are "
+                f"{listed(each for each, info in of.arguments.items() if info.is_list)}, its results {listed(of.results)}"
+            )
         self._graph, self._name, self._encoded = graph, name, graph._names[name]
         self._dtype = dtypes.CODES[info.dtype if dtype is None else dtypes.dtype_name(dtype)]
         self._bound: bytes | None = None
@@ -581,6 +587,12 @@ class ListBinding:
                 f"'{name}': expected one sequence of integers below 2^63 and one stride for each member, found shapes "
                 f"{short(shapes)} and strides {short(strides)}"
             ) from None
+        least = min((*flat, *(steps or ())), default=0)
+        if least < 0:
+            raise BadInput(
+                f"'{name}': expected extents and strides of at least 0, found {least} in shapes {short(shapes)} and "
+                f"strides {short(strides)}"
+            )
         self.addresses = (ctypes.c_uint64 * count)()
 
     def bind(self, addresses: Sequence[int] | None = None) -> bool:
