@@ -81,8 +81,8 @@ class Graph:
     Calls of several threads take turns. The graph keeps the arrays of `bind_list`, `bind_result` and `bind_scalar`
     alive until the name is bound again. Buffers and arrays of NumPy cannot be resized before; tensors of PyTorch whose
     memory was freed or replaced (``untyped_storage().resize_()``, ``tensor.data = other``) raise `BadInput` in
-    `prepare`, `replay` and `measure`, and where their name is read. The graph does not keep memory alive that is bound by address. Wait for the stream
-    before a graph is freed.
+    `prepare`, `replay` and `measure`, and where their name is read. The graph does not keep memory alive that is bound
+    by address. Wait for the stream before a graph is freed.
 
     Attributes:
         executable: the executable.
