@@ -24,3 +24,17 @@ def exceeds_storage(tensor: Any) -> bool:
     reach = sum((extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.stride()))
     end = (tensor.storage_offset() + reach + 1) * tensor.element_size()
     return bool(tensor.untyped_storage().nbytes() < end)
+
+
+def lacks_memory(tensor: Any) -> bool:
+    """Whether elements of a tensor are in no memory of this process.
+
+    So it is after ``untyped_storage().resize_(0)``, and with the tensors of `torch.func` and of fake modes. PyTorch reads
+    such a tensor at address 0, and the process ends.
+    """
+    try:
+        if not tensor.numel() or tensor._is_zerotensor():
+            return False
+        return exceeds_storage(tensor) or bool(tensor.untyped_storage().device != tensor.device)
+    except (RuntimeError, AttributeError, TypeError):  # no storage, or sizes that are no numbers, as of nested tensors
+        return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numbers
 import operator
 
+from ._torch_storage import exceeds_storage
 from .errors import BadInput
 
 TYPE_CHECKING = False
@@ -32,6 +33,11 @@ def listed(names: Iterable[str]) -> str:
 
 def short(value: Any) -> str:
     """The spelling of a value for a message, without the middle of a long one."""
+    missing = _without_memory(value, [])
+    if missing is not None and missing is value:
+        return f"a tensor of shape {tuple(value.shape)} and dtype {value.dtype} without memory"
+    if missing is not None:
+        return f"{type(value).__name__} with a tensor of shape {tuple(missing.shape)} without memory"
     try:
         text = repr(value)
     except ValueError:  # Python does not print an integer of more than 4300 digits
@@ -39,6 +45,22 @@ def short(value: Any) -> str:
     except Exception:
         text = type(value).__name__
     return short_text(" ".join(text.split()) if "\n" in text else text)
+
+
+def _without_memory(value: Any, seen: list[int]) -> Any:
+    """A tensor of torch in a value, or the value itself, that PyTorch would print from no memory; None: there is none."""
+    if isinstance(value, (list, tuple, set, frozenset, dict)):
+        if id(value) in seen:  # a collection that contains itself
+            return None
+        seen.append(id(value))
+        entries = (*value.keys(), *value.values()) if isinstance(value, dict) else tuple(value)
+        found = (_without_memory(entry, seen) for entry in entries)
+        return next((each for each in found if each is not None), None)
+    try:
+        is_stored = hasattr(type(value), "untyped_storage") and not value._is_zerotensor()
+        return value if is_stored and exceeds_storage(value) else None
+    except Exception:  # a tensor without storage, which PyTorch prints in another way
+        return None
 
 
 def refusal(error: Exception) -> str:

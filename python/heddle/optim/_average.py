@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from .._values import number
 from ..errors import BadInput
-from ._checks import check_state
+from ._checks import check_large, check_memory, check_state
+from ._groups import check_entries, check_groups, check_list, params_of, state_of
 from ._hyperparameters import read
-from ._torch import local, torch
+from ._torch import NAMES, copy_into, local, real_dtype, torch
 from ._tracking import peek
 
 TYPE_CHECKING = False
@@ -31,7 +32,13 @@ def entries(spec: Spec) -> dict[str, bool]:
 
 
 def check_training(optimizer: Optimizer) -> None:
-    if not all(group[_MODE] for group in optimizer.param_groups):
+    try:
+        is_training = all(group[_MODE] for group in optimizer.param_groups)
+    except Exception:  # groups that the caller has damaged
+        check_list(optimizer.param_groups)
+        check_entries(optimizer.param_groups, (_MODE,))
+        raise
+    if not is_training:
         raise RuntimeError(
             f"heddle.optim.{optimizer.spec.name}: expected the parameters of training, found the parameters of evaluation; call "
             "train() before the forward pass"
@@ -39,18 +46,24 @@ def check_training(optimizer: Optimizer) -> None:
 
 
 def _switch(optimizer: Any, *, to_training: bool) -> None:
-    """Moves each parameter along the line between the average and the state."""
+    """Moves each parameter along the line between the average and the state.
+
+    Everything is checked before the first parameter moves: half of them moved would be neither of the two.
+    """
     with optimizer._lock, torch.no_grad():
+        groups = optimizer.param_groups
+        check_groups(groups, optimizer.spec)
+        check_entries(groups, (_MODE,))
         moves = [
             (value, base, 1 - share if to_training else 1 - 1 / share)
-            for place, group in enumerate(optimizer.param_groups)
+            for place, group in enumerate(groups)
             if group[_MODE] != to_training
             for value, base, share in _moved(optimizer, place)
         ]
-        # Everything fits: nothing was written so far.
         for value, base, weight in moves:
-            value.copy_(value.to(base.dtype).lerp_(base, weight) if value.dtype != base.dtype else value.lerp(base, weight))
-        for group in optimizer.param_groups:
+            is_other = value.dtype != base.dtype
+            copy_into(value, value.to(base.dtype).lerp_(base, weight) if is_other else value.lerp(base, weight))
+        for group in groups:
             group[_MODE] = to_training
 
 
@@ -61,22 +74,47 @@ def _moved(optimizer: Any, place: int) -> Iterator[tuple[Any, Any, float]]:
     share = number(read(group, name, optimizer.spec.parts), name)
     if not 0 < share <= 1:
         raise BadInput(f"{name}: expected a number above 0 and at most 1 in group {place}, found {share}")
-    for index, param in enumerate(group["params"]):
-        base = peek(optimizer.state.get(param, {}), key)
-        if base is None or _counts_no_step(optimizer.state[param]):
+    for index, param in enumerate(params_of(group, place)):
+        state = state_of(optimizer.state, param)
+        base, what = peek(state, key), f"parameter {index} of group {place}"
+        if base is None or _counts_no_step(state, what):
             continue
-        what = f"state '{key}' of parameter {index} of group {place}"
-        if not isinstance(base, torch.Tensor) or base.shape != param.shape or base.device != param.device:
-            found = f"{tuple(base.shape)} on {base.device}" if isinstance(base, torch.Tensor) else type(base).__name__
-            raise BadInput(f"{what}: expected a tensor of shape {tuple(param.shape)} on {param.device}, found {found}")
-        check_state(what, local(base))
+        _check_moved(what, param)
+        _check_base(f"state '{key}' of {what}", base, param)
         yield local(param), local(base), share
 
 
-def _counts_no_step(state: Any) -> bool:
+def _check_moved(what: str, param: Any) -> None:
+    """Refuses a parameter that cannot be written, or is no real number."""
+    shard = local(param)
+    check_state(what, shard)
+    check_memory(what, shard, written=True)
+    if real_dtype(shard.dtype) not in NAMES:
+        raise BadInput(f"{what}: expected dtype float64, float32, float16, bfloat16 or complex, found {shard.dtype}")
+    check_large(what, shard, shard.dtype)
+
+
+def _check_base(what: str, base: Any, param: Any) -> None:
+    """Refuses state to which a parameter cannot be moved."""
+    if not isinstance(base, torch.Tensor):
+        found = type(base).__name__
+        raise BadInput(f"{what}: expected a tensor of shape {tuple(param.shape)} on {param.device}, found {found}")
+    shard = local(base)
+    check_state(what, shard)
+    for found, expected in ((base, param), (shard, local(param))):
+        if found.shape != expected.shape or found.device != expected.device:
+            raise BadInput(
+                f"{what}: expected a tensor of shape {tuple(expected.shape)} on {expected.device}, found "
+                f"{tuple(found.shape)} on {found.device}"
+            )
+    check_large(what, shard, param.dtype)
+
+
+def _counts_no_step(state: Any, what: str) -> bool:
     """Whether every step of a parameter was skipped, as GradScaler does: then its state has no values yet."""
     step = local(peek(state, "step"))
     if isinstance(step, torch.Tensor):
+        check_state(f"state 'step' of {what}", step)
         return step.numel() == 1 and not step.any()
     return isinstance(step, (int, float)) and step == 0
 

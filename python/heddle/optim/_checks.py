@@ -6,9 +6,10 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+from .._values import short
 from ..errors import BadInput
 from ._overlap import elements_overlap
-from ._torch import NAMES, lacks_memory, real_dtype, torch
+from ._torch import NAMES, lacks_memory, local, real_dtype, torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ _NO_MEMORY = (
 
 def check_memory(name: str, tensor: Any, *, written: bool = False) -> None:
     """Refuses a tensor with elements that are in no memory. Zeros without memory can be read, but not written."""
+    if tensor.is_nested:
+        raise BadInput(f"{name}: expected a dense tensor, found a nested one of layout {tensor.layout}")
     if lacks_memory(tensor) or (written and tensor._is_zerotensor()):
         raise BadInput(f"{name}: {_NO_MEMORY}")
 
@@ -99,3 +102,16 @@ def check_state(what: str, found: Any) -> None:
     if found.is_quantized or found.is_nested:
         raise BadInput(f"{what}: expected a dense tensor, found a {'quantized' if found.is_quantized else 'nested'} one")
     check_memory(what, found)
+
+
+def check_scaling(name: str, value: Any) -> None:
+    """Refuses an attribute of `torch.amp.GradScaler` that is neither None nor a tensor of one real number in memory."""
+    if value is None:
+        return
+    if not isinstance(value, torch.Tensor):
+        raise BadInput(f"{name}: expected a tensor of one element or None, found {short(value)}")
+    check_state(name, local(value))
+    if value.numel() != 1:
+        raise BadInput(f"{name}: expected a tensor of one element or None, found shape {tuple(value.shape)}")
+    if value.is_complex():
+        raise BadInput(f"{name}: expected a real number, found dtype {value.dtype}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .._values import number, short
 from ..errors import BadInput
+from ._checks import check_memory
 from ._torch import torch
 
 TYPE_CHECKING = False
@@ -163,6 +164,11 @@ def _same(old: Any, new: float) -> bool:
 
 def check_readable(name: str, value: Any) -> None:
     """Refuses a tensor that is no real number, or is in no memory."""
+    _check_real(name, value)
+    check_memory(name, value)
+
+
+def _check_real(name: str, value: Any) -> None:
     if value.is_complex() or value.layout is not torch.strided or value.device.type == "meta":
         raise BadInput(
             f"{name}: expected a dense tensor of a real number, found dtype {value.dtype} and layout {value.layout} on "
@@ -175,6 +181,13 @@ def _number(name: str, value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         if value.numel() != 1:
             raise BadInput(f"{name}: expected a number or a tensor of one element, found shape {tuple(value.shape)}")
-        check_readable(name, value)
-        return value if value.device.type != "cpu" else float(value.item())
+        if value.device.type != "cpu":
+            check_readable(name, value)
+            return value
+        _check_real(name, value)
+        try:
+            return float(value.item())
+        except RuntimeError:  # a check of the memory before each read would take longer than the read
+            check_memory(name, value)
+            raise
     return number(value, name)

@@ -9,6 +9,9 @@ from __future__ import annotations
 from .._values import short
 from ..errors import BadInput
 from . import _storage, _stored_tensors
+from ._checks import check_memory, check_state
+from ._groups import pairs_of, state_of
+from ._overlap import elements_overlap
 from ._torch import copy_into, is_distributed, local, making_tensors, torch
 from ._tracking import peek
 
@@ -27,23 +30,48 @@ def masters(optimizer: Optimizer) -> list[Any]:
     have. The result has copies.
 
     Raises:
-        BadInput: a parameter is complex.
+        BadInput: a parameter is complex, or it or its state is in no memory or does not fit.
     """
-    _check_real(optimizer)
     with making_tensors():
-        return [_master(param, optimizer.state.get(param, {})) for group in optimizer.param_groups for param in group["params"]]
+        return [_master(param, state) for _, param, state in _checked(optimizer)]
 
 
-def _check_real(optimizer: Optimizer) -> None:
-    """Refuses complex parameters: a float32 number would lose their imaginary parts."""
-    for place, group in enumerate(optimizer.param_groups):
-        for param in group["params"]:
-            if param.is_complex():
-                raise BadInput(f"optimizer: expected real parameters, found {param.dtype} in group {place}")
+def _checked(optimizer: Optimizer) -> list[tuple[Any, Any, Any]]:
+    """The group, parameter and state of each parameter, after everything that is read or written was checked."""
+    _check_optimizer(optimizer)
+    found = []
+    for place, group, param, what in pairs_of(optimizer.param_groups):
+        if param.is_complex():  # a float32 number would lose the imaginary part
+            raise BadInput(f"optimizer: expected real parameters, found {param.dtype} in group {place}")
+        check_memory(what, local(param))
+        state = state_of(optimizer.state, param)
+        for key in _storage.TYPES:
+            value = peek(state, key)
+            if value is not None:
+                _check_list(f"state '{key}' of {what}", key, value, param)
+                if value.device != param.device:
+                    raise BadInput(f"state '{key}' of {what}: expected a tensor on {param.device}, found one on {value.device}")
+        found.append((group, param, state))
+    return found
 
 
-def _master(param: Any, state: Mapping[str, Any]) -> Any:
-    low, master = (peek(dict(state), key) for key in (_storage.LOW, _storage.MASTER))
+def _check_optimizer(optimizer: Any) -> None:
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        raise BadInput(f"optimizer: expected an optimizer of heddle, found {type(optimizer).__name__}")
+
+
+def _check_list(what: str, key: str, value: Any, param: Any) -> None:
+    """Refuses a tensor that is no list of exact parameters, or of their lower halves, beside a parameter."""
+    if not isinstance(value, torch.Tensor) or value.shape != param.shape:
+        found = f"shape {tuple(value.shape)}" if isinstance(value, torch.Tensor) else short(value)
+        raise BadInput(f"{what}: expected a tensor of shape {tuple(param.shape)}, found {found}")
+    if key == _storage.LOW and value.dtype != torch.int16:
+        raise BadInput(f"{what}: expected a tensor of torch.int16, found {value.dtype}")
+    _check_numbers(what, value)
+
+
+def _master(param: Any, state: dict[str, Any]) -> Any:
+    low, master = (peek(state, key) for key in (_storage.LOW, _storage.MASTER))
     if low is not None:
         return _stored_tensors.joined(param, low)
     return (param if master is None else master).detach().to(torch.float32, copy=True)
@@ -57,18 +85,24 @@ def load_masters(optimizer: Optimizer, values: Sequence[Any]) -> None:
         values: a tensor for each parameter, in the order of the groups.
 
     Raises:
-        BadInput: the number of tensors or a shape differs, a tensor is no dense one of real numbers, or a parameter is
-            complex. Nothing is written.
+        BadInput: the number of tensors or a shape differs, a tensor is no dense one of real numbers in memory, or a
+            parameter is complex or cannot be written. Nothing is written.
     """
-    _check_real(optimizer)
-    pairs = [(group, param) for group in optimizer.param_groups for param in group["params"]]
-    if len(values) != len(pairs):
-        raise BadInput(f"values: expected {len(pairs)} tensors, one for each parameter, found {len(values)}")
+    checked = _checked(optimizer)
+    pairs = [(group, param) for group, param, _ in checked]
+    try:
+        count, values = len(values), list(values)
+    except TypeError:  # such as None, or an iterator
+        raise BadInput(f"values: expected a list of tensors, found {type(values).__name__}") from None
+    if count != len(pairs):
+        raise BadInput(f"values: expected {len(pairs)} tensors, one for each parameter, found {count}")
     for place, ((_, param), value) in enumerate(zip(pairs, values)):
         if not isinstance(value, torch.Tensor) or value.shape != param.shape:
             found = f"shape {tuple(value.shape)}" if isinstance(value, torch.Tensor) else short(value)
             raise BadInput(f"values[{place}]: expected a tensor of shape {tuple(param.shape)}, found {found}")
         _check_numbers(f"values[{place}]", value)
+    for _, _, param, what in pairs_of(optimizer.param_groups):
+        _check_written(what, local(param))
     own = {_memory(param) for _, param in pairs}
     with making_tensors():
         # A value may be another parameter, which is written before it is read.
@@ -118,21 +152,31 @@ def float32_state_dict(optimizer: Optimizer) -> dict[str, Any]:
     State of 16 bits becomes float32; the lists of ``master`` and the arguments of storage are left out. PyTorch's
     optimizer of the same name loads the result beside the parameters of `masters`. `load_state_dict` of heddle takes it
     back: it rounds to the element types of the optimizer.
+
+    Raises:
+        BadInput: state of 16 bits is in no memory.
     """
+    _check_optimizer(optimizer)
     found = optimizer.state_dict()
     for group in found["param_groups"]:
         for name in _storage.DEFAULTS:
             group.pop(name, None)
     found["state"] = {
-        place: {key: _widened(value) for key, value in state.items() if key not in _storage.TYPES}
+        place: {
+            key: _widened(f"state '{key}' of parameter {place}", value)
+            for key, value in state.items()
+            if key not in _storage.TYPES
+        }
         for place, state in found["state"].items()
     }
     return found
 
 
-def _widened(value: Any) -> Any:
-    is_short = isinstance(value, torch.Tensor) and value.dtype in (torch.bfloat16, torch.float16)
-    return value.to(torch.float32) if is_short else value
+def _widened(what: str, value: Any) -> Any:
+    if not isinstance(value, torch.Tensor) or value.dtype not in (torch.bfloat16, torch.float16):
+        return value
+    check_memory(what, local(value))
+    return value.to(torch.float32)
 
 
 def stored_entries(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -155,15 +199,8 @@ def check_loaded(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
     for param, place, state in zip(params, places, states):
         for key in _storage.TYPES if isinstance(state, dict) else ():
             value = state.get(key)
-            if value is None:
-                continue
-            what = f"state '{key}' of parameter {place}"
-            if not isinstance(value, torch.Tensor) or value.shape != param.shape:
-                found = f"shape {tuple(value.shape)}" if isinstance(value, torch.Tensor) else short(value)
-                raise BadInput(f"{what}: expected a tensor of shape {tuple(param.shape)}, found {found}")
-            if key == _storage.LOW and value.dtype != torch.int16:
-                raise BadInput(f"{what}: expected a tensor of torch.int16, found {value.dtype}")
-            _check_numbers(what, value)
+            if value is not None:
+                _check_list(f"state '{key}' of parameter {place}", key, value, param)
 
 
 def _check_numbers(what: str, value: Any) -> None:
@@ -174,6 +211,18 @@ def _check_numbers(what: str, value: Any) -> None:
         raise BadInput(f"{what}: expected a dense tensor, found {value.layout}")
     if value.device.type == "meta":
         raise BadInput(f"{what}: expected a tensor with data, found one on the device meta")
+    check_state(what, local(value))
+
+
+def _check_written(what: str, param: Any) -> None:
+    """Refuses a parameter that cannot be written."""
+    check_state(what, param)
+    check_memory(what, param, written=True)
+    if elements_overlap(param):
+        raise BadInput(
+            f"{what}: expected elements with memory of their own, because they are written, found shape "
+            f"{tuple(param.shape)} with strides {param.stride()}, as from expand(); make the parameter of a clone()"
+        )
 
 
 def restore(optimizer: Optimizer, entries: Sequence[Mapping[str, Any]], loaded: Mapping[str, Any]) -> None:

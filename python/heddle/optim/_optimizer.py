@@ -19,10 +19,12 @@ from typing import NamedTuple
 import numpy
 
 from .. import _fast
-from .._values import listed, number, real, short
+from .._values import number, real, short
 from ..errors import BadInput
 from . import _average, _begun, _capture, _loading, _norm, _programs, _storage, _stored_tensors
 from ._arguments import bind
+from ._checks import check_scaling
+from ._groups import check_groups, params_of
 from ._hyperparameters import check_readable, number_of, read
 from ._members import Member, check_storage_of, member_name
 from ._part import Part
@@ -376,6 +378,9 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         """The step itself."""
         scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
         is_scaled = scale is not None or found_inf is not None
+        if is_scaled:
+            check_scaling("grad_scale", scale)
+            check_scaling("found_inf", found_inf)
         if _capture.is_capturing():
             parts = _capture.prepared(self, is_scaled)
             self._captured += parts
@@ -491,12 +496,12 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
 
     def _make_parts(self, is_scaled: bool, *, captured: bool = False) -> list[Part]:
         groups, spec = self.param_groups, self.spec
-        _check_groups(groups, spec)
+        check_groups(groups, spec)
         self._absent = [name for name in spec.added if not any(name in group for group in groups)]
         keys = [name for name in (*spec.defaults, *spec.fixed) if name not in spec.ignored and name not in self._absent]
         # The first key twice: itemgetter makes no tuple of one value. A rule may have no hyperparameter and no option.
         getter = operator.itemgetter(*keys, *keys[:1]) if keys else _nothing
-        seen = [_seen(group, _params_of(group, place), getter(group)) for place, group in enumerate(groups)]
+        seen = [_seen(group, params_of(group, place), getter(group)) for place, group in enumerate(groups)]
         self._check_storage()
         if is_scaled and spec.counted and not self._counts_steps:
             self._counts_steps = True
@@ -613,29 +618,6 @@ def _plain_option(value: Any, name: str) -> Any:
     if not isinstance(value, (bool, str, int, float, type(None))):
         raise TypeError(f"{name}: expected a bool, a string, a number or None, found {short(value)}")
     return value
-
-
-def _check_groups(groups: Any, spec: Spec) -> None:
-    """Refuses groups that the caller has damaged, and adds entries that groups of other optimizers lack."""
-    if not isinstance(groups, list) or not all(isinstance(group, dict) for group in groups):
-        raise BadInput(f"param_groups: expected a list of dictionaries, found {short(groups)}")
-    for place, group in enumerate(groups):
-        entries = {**spec.defaults, **spec.fixed}
-        numbers = [name for name, value in entries.items() if name not in spec.options and name not in spec.ignored]
-        for name in ("params", *numbers):
-            if name not in group:
-                raise BadInput(f"param_groups[{place}]: expected an entry '{name}', found none beside {listed(map(repr, group))}")
-        for name, value in entries.items():
-            if name not in spec.added or any(name in other for other in groups):
-                group.setdefault(name, value)
-
-
-def _params_of(group: Mapping[str, Any], place: int) -> tuple[Any, ...]:
-    """The parameters of a group, which the caller may have replaced."""
-    params = group["params"]
-    if not isinstance(params, (list, tuple)) or not all(isinstance(param, torch.Tensor) for param in params):
-        raise BadInput(f"params: expected a list of tensors in group {place}, found {short(params)}")
-    return tuple(params)
 
 
 def _differ(new: Any, old: Any) -> bool:

@@ -224,8 +224,27 @@ class Tensors:
             if grad.dtype != shard.dtype or not same_order(grad, shard):
                 unfit.append(place)
         if not unfit:
+            self._check_gradient_memory()
             raise Stale
         return unfit
+
+    def _check_gradient_memory(self) -> None:
+        """Refuses a gradient that fits but has no address, such as a subclass of torch.Tensor that wraps other tensors."""
+        for place in self._plain:
+            member = self._members[place]
+            grad = local_gradient(member.param)
+            if grad is None:
+                continue
+            try:
+                _fast.layouts([grad], self._api)
+                is_missing = not grad.data_ptr()
+            except Exception:  # the subclass or the exchange of tensors refuses
+                is_missing = True
+            if is_missing:
+                raise BadInput(
+                    f"gradient of parameter {member.name}: expected a tensor with memory of its own, found one of "
+                    f"{type(grad).__name__}, which has none; assign a plain tensor"
+                )
 
     def copy_in(self) -> None:
         """Copies the tensors that the program cannot read as they are."""

@@ -10,7 +10,7 @@ import contextlib
 import importlib
 
 from .. import _fast
-from .._torch_storage import exceeds_storage
+from .._torch_storage import lacks_memory as lacks_memory
 from ..errors import Unavailable
 
 TYPE_CHECKING = False
@@ -90,19 +90,6 @@ def local_gradient(param: Any) -> Any:
 def is_lazy(tensor: Any) -> bool:
     """Whether the elements of a tensor are not those in memory: a lazy conjugate or negation, or zeros without memory."""
     return bool(tensor.is_conj() or tensor.is_neg() or tensor._is_zerotensor())
-
-
-def lacks_memory(tensor: Any) -> bool:
-    """Whether elements of a tensor are in no memory of this process.
-
-    So it is after ``untyped_storage().resize_(0)``, and with the tensors of `torch.func` and of fake modes.
-    """
-    if not tensor.numel() or tensor._is_zerotensor():
-        return False
-    try:
-        return exceeds_storage(tensor) or bool(tensor.untyped_storage().device != tensor.device)
-    except RuntimeError:
-        return True
 
 
 def is_dense(tensor: Any) -> bool:
