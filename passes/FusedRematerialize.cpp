@@ -39,7 +39,7 @@ public:
                     bool remarks, Pass::Statistic &recomputed,
                     Pass::Statistic &stored)
       : block(block), program(program), domains(domains), remarks(remarks),
-        numRecomputed(recomputed), numStored(stored), facts(block) {}
+        numRecomputed(recomputed), numStored(stored), facts(block, domains) {}
   /// Whether a sweep has changed.
   bool run();
 
@@ -69,8 +69,6 @@ private:
   /// The way of the visited sweep in which results would have moved, if that is
   /// not the cheapest way.
   std::unique_ptr<RecomputeGraph> rejected;
-  /// The domains of the sweeps, by their bodies.
-  llvm::DenseMap<Block *, Shape> shapes;
   bool changed = false;
 };
 
@@ -109,7 +107,10 @@ Value Recomputation::compute(int number) {
   IRMapping mapping;
   for (auto [operand, from] : llvm::zip_equal(op->getOperands(), node.operands))
     mapping.map(operand, read(from, operand.getType()));
-  Value value = builder.clone(*op, mapping)->getResult(0);
+  Operation *clone = builder.clone(*op, mapping);
+  if (auto axis = graph.axisOf(node))
+    setAxis(clone, *axis);
+  Value value = clone->getResult(0);
   computed[number] = value;
   return value;
 }
@@ -261,9 +262,6 @@ void Rematerialization::visit(SweepOp reader) {
 }
 
 bool Rematerialization::run() {
-  for (auto sweep : block.getOps<SweepOp>())
-    if (sweep.getNumSegments() == 1)
-      shapes[&sweep.getSegmentBlock(0)] = domains.domainOf(sweep, 0);
   for (auto sweep : llvm::make_early_inc_range(block.getOps<SweepOp>()))
     visit(sweep);
   if (changed)
@@ -288,7 +286,7 @@ void Rematerialization::cleanUp() {
 
 /// The shape of a list with values of this level of the reader.
 Shape Rematerialization::shapeOf(Level level, SweepOp reader) const {
-  Shape shape = shapes.lookup(&reader.getSegmentBlock(0));
+  Shape shape = facts.domainOf(reader);
   if (level == Level::row)
     shape.extents.truncate(1);
   else if (level == Level::column)

@@ -15,6 +15,7 @@
 #include "passes/Outliner.h"
 #include "passes/Scalars.h"
 #include "passes/SweepBuilder.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -50,6 +51,31 @@ static Value cloneSlice(OpBuilder &builder, Block &body, Value value,
   return mapping.lookup(value);
 }
 
+/// Binds all operands that the scalar math of `result` reads, as `cloneUniform`
+/// does. Binding an operand again may change the type of its argument, so the
+/// arguments have their types before they are used.
+static void
+bindOperands(Value result,
+             llvm::function_ref<Value(Value, Type, StringRef)> bind,
+             const llvm::DenseMap<Operation *, Operation *> &clones) {
+  SmallVector<Value> open = {result};
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    auto map = cast<foreach::MapOp>(value.getDefiningOp());
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    if (clones.contains(map.getYield().getValues()[number].getDefiningOp()) ||
+        !seen.insert(map).second)
+      continue;
+    for (auto [argument, operand] :
+         llvm::zip_equal(map.getBody().front().getArguments(), map.getInputs()))
+      if (operand.getDefiningOp<foreach::MapOp>())
+        open.push_back(operand);
+      else
+        bind(operand, argument.getType(), nameOf(argument));
+  }
+}
+
 /// Clones the scalar math of `result`, which maps over device scalars compute,
 /// unless `clones` has it already. `bind` returns the values of operands that
 /// no such map computes.
@@ -60,6 +86,7 @@ Value Outliner::cloneUniform(OpBuilder &builder, Value result, Bind bind,
     unsigned next = 0; // the operand that is bound next
     IRMapping mapping;
   };
+  bindOperands(result, bind, clones);
   SmallVector<Open, 1> open;
   llvm::DenseMap<Value, Value> done;
   open.push_back({cast<OpResult>(result), 0, {}});
@@ -223,12 +250,40 @@ void Outliner::findBodies() {
   });
 }
 
+/// Whether another loop needs the iteration count of the loop around `map`
+/// through its results. A clone of `map` in the other loop would count the
+/// iterations of that one.
+static bool countsForOtherLoop(foreach::MapOp map) {
+  if (map.getBody().front().getOps<foreach::IterationOp>().empty())
+    return false;
+  llvm::SetVector<Operation *> needing;
+  needing.insert(map);
+  for (size_t next = 0; next < needing.size(); ++next)
+    for (Operation *user : needing[next]->getUsers()) {
+      if (user->getBlock() != map->getBlock())
+        return true;
+      if (isa<foreach::MapOp>(user))
+        needing.insert(user);
+    }
+  return false;
+}
+
 /// Moves maps that depend on a sweep of the same block to the sweep's epilogue.
-/// Maps that several bodies would repeat too often get a sweep of their own.
+/// Maps that several bodies would repeat too often, or that must not be cloned
+/// into another loop, get a sweep of their own.
 LogicalResult Outliner::moveToEpilogues(Block &block) {
   llvm::DenseMap<Operation *, SmallVector<foreach::MapOp, 1>> maps;
+  auto append = [&] {
+    // An epilogue may read results of an earlier one.
+    for (SweepOp sweep : llvm::to_vector(block.getOps<SweepOp>()))
+      if (auto found = maps.find(sweep); found != maps.end())
+        appendToEpilogue(sweep, found->second);
+    maps.clear();
+  };
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (auto loop = dyn_cast<LoopOp>(op)) {
+      // The bodies of the loop read the results instead of clones of the maps.
+      append();
       if (failed(moveToEpilogues(loop.getBody().front())))
         return failure();
     } else if (auto map = dyn_cast<foreach::MapOp>(op)) {
@@ -237,7 +292,8 @@ LogicalResult Outliner::moveToEpilogues(Block &block) {
         continue;
       }
       Operation *latest = latestSource(map, block);
-      if (!latest && isRepeatedOften(map)) {
+      if (!isa_and_nonnull<SweepOp>(latest) &&
+          (countsForOtherLoop(map) || (!latest && isRepeatedOften(map)))) {
         auto sweep = emptySweep(map);
         if (failed(sweep))
           return failure();
@@ -248,10 +304,7 @@ LogicalResult Outliner::moveToEpilogues(Block &block) {
         maps[latest].push_back(map);
     }
   }
-  // An epilogue may read results of an earlier one.
-  for (SweepOp sweep : llvm::to_vector(block.getOps<SweepOp>()))
-    if (auto found = maps.find(sweep); found != maps.end())
-      appendToEpilogue(sweep, found->second);
+  append();
   return success();
 }
 

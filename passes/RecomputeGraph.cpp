@@ -82,7 +82,11 @@ static int64_t costOf(Operation *op) {
 // The block
 //===----------------------------------------------------------------------===//
 
-RecomputeFacts::RecomputeFacts(Block &block) : block(block) {
+RecomputeFacts::RecomputeFacts(Block &block, const Domains &domains)
+    : block(block) {
+  for (auto sweep : block.getOps<SweepOp>())
+    if (sweep.getNumSegments() == 1)
+      this->domains[&sweep.getSegmentBlock(0)] = domains.domainOf(sweep, 0);
   if (auto program = dyn_cast<ProgramOp>(block.getParentOp())) {
     for (auto [k, argument] :
          llvm::enumerate(foreach::replacedArguments(program)))
@@ -146,6 +150,23 @@ std::optional<int32_t> IndexMap::of(int32_t index) const {
   case kIJ:
     return isIdentity() ? std::optional<int32_t>(kIJ) : std::nullopt;
   default: // an entry, which may have changed
+    return std::nullopt;
+  }
+}
+
+std::optional<foreach::Axis> IndexMap::of(foreach::Axis axis, int64_t from,
+                                          bool isSame) const {
+  if (isSame && (rows == kI || columns == kJ))
+    return axis;
+  // All elements of a vector are its rows.
+  if (axis == foreach::Axis::member && from == 2)
+    return std::nullopt;
+  switch (axis == foreach::Axis::j ? columns : rows) {
+  case kI:
+    return foreach::Axis::i;
+  case kJ:
+    return foreach::Axis::j;
+  default:
     return std::nullopt;
   }
 }
@@ -489,12 +510,26 @@ int64_t RecomputeGraph::costOfNewResult(const Node &node) {
   return 2 * bytesOf(type) * weightOf(node.level, rank) * kByte;
 }
 
+std::optional<foreach::Axis> RecomputeGraph::axisOf(const Node &node) const {
+  Operation *op = node.value ? node.value.getDefiningOp() : nullptr;
+  auto extent = dyn_cast_or_null<foreach::ExtentOp>(op);
+  auto index = dyn_cast_or_null<foreach::IndexOp>(op);
+  if (!extent && !index)
+    return std::nullopt;
+  SweepOp sweep = node.sweep;
+  return node.map.of(extent ? extent.getAxis() : index.getAxis(),
+                     sweep.getDomainRank(0),
+                     facts.domainOf(sweep) == facts.domainOf(reader));
+}
+
 /// The cost of computing a value whose operands the reader has.
 int64_t RecomputeGraph::costOfCompute(const Node &node) {
   if (node.isRounding)
     return 0;
   Operation *op = node.value.getDefiningOp();
   if (!isScalarOp(op) || op->getNumResults() != 1 || op->getNumRegions() > 0)
+    return kNever;
+  if (isa<foreach::ExtentOp, foreach::IndexOp>(op) && !axisOf(node))
     return kNever;
   switch (node.level) {
   case Level::list:

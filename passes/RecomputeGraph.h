@@ -18,6 +18,7 @@
 
 #include "dialect/Bindings.h"
 #include "dialect/FusedLevels.h"
+#include "passes/Domains.h"
 
 #include <map>
 #include <optional>
@@ -33,6 +34,11 @@ struct IndexMap {
 
   /// The index of an operand in the domain of the reader.
   std::optional<int32_t> of(int32_t index) const;
+  /// The dimension of the reader's domain that `axis` is, a dimension of the
+  /// other sweep's domain of rank `from`; nothing if the reader has no such
+  /// dimension. `isSame` says whether both domains have the same extents.
+  std::optional<foreach::Axis> of(foreach::Axis axis, int64_t from,
+                                  bool isSame) const;
   bool isIdentity() const { return rows == kI && columns == kJ; }
   auto operator<=>(const IndexMap &) const = default;
 };
@@ -40,13 +46,17 @@ struct IndexMap {
 /// Facts about the sweeps of a block, and about the lists that they replace.
 class RecomputeFacts {
 public:
-  explicit RecomputeFacts(mlir::Block &block);
+  RecomputeFacts(mlir::Block &block, const Domains &domains);
 
   /// The levels of the body of a sweep of one segment; null if the sweep is not
   /// one of these.
   const Levels *levelsOf(SweepOp sweep);
   /// Whether `sweep` visits its matrices by rows.
   bool visitsRows(SweepOp sweep);
+  /// The domain of a sweep of one segment of the block.
+  Shape domainOf(SweepOp sweep) const {
+    return domains.lookup(&sweep.getSegmentBlock(0));
+  }
   /// The value that replaces `argument`, of the program or of the loop; null if
   /// none does.
   mlir::Value replacementOf(mlir::Value argument) const;
@@ -61,6 +71,7 @@ private:
   /// By the bodies, which stay when a sweep gets further results.
   llvm::DenseMap<mlir::Block *, std::unique_ptr<Levels>> levels;
   llvm::DenseMap<mlir::Block *, bool> rows;
+  llvm::DenseMap<mlir::Block *, Shape> domains;
   /// The operand of the terminator that replaces an argument.
   llvm::DenseMap<mlir::Value, unsigned> replacing;
   llvm::DenseSet<mlir::Value> loopInits;
@@ -133,6 +144,9 @@ public:
   SweepOp keeperOf(const Node &node);
   /// Whether no other operation reads the list of the node.
   bool isLastReader(const Node &node);
+  /// The dimension of the reader that `node`, an extent or a position, is of;
+  /// nothing if the reader has no such dimension, or for other nodes.
+  std::optional<foreach::Axis> axisOf(const Node &node) const;
 
   llvm::SmallVector<Node, 0> nodes;
   /// The nodes of the lists that the reader binds, and of moved results.

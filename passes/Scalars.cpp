@@ -8,15 +8,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Scalars.h"
+#include "dialect/Bindings.h"
 #include "dialect/Foreach.h"
 #include "dialect/FusedLevels.h"
 #include "dialect/Names.h"
 #include "dialect/ScalarOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+#include <cmath>
 
 using namespace mlir;
 
@@ -118,6 +123,13 @@ Slice expensiveSlice(Block &body,
   return slice;
 }
 
+void setAxis(Operation *op, foreach::Axis axis) {
+  if (auto extent = dyn_cast<foreach::ExtentOp>(op))
+    extent.setAxis(axis);
+  else
+    cast<foreach::IndexOp>(op).setAxis(axis);
+}
+
 void cloneBody(OpBuilder &builder, Block &body, IRMapping &mapping) {
   for (Operation &op : body.without_terminator())
     builder.clone(op, mapping);
@@ -127,10 +139,33 @@ void cloneBody(OpBuilder &builder, Block &body, IRMapping &mapping) {
 // Equal operations
 //===----------------------------------------------------------------------===//
 
+/// Whether the value of `op` depends on the iteration of the loop around it.
+static bool dependsOnLoop(Operation *op) {
+  auto reads = [](Block &body, ArrayRef<int32_t> indices) {
+    return !body.getOps<foreach::IterationOp>().empty() ||
+           llvm::any_of(indices, dependsOnIteration);
+  };
+  if (auto map = dyn_cast<foreach::MapOp>(op))
+    return reads(map.getBody().front(), map.getIndices());
+  if (auto reduce = dyn_cast<foreach::ReduceOp>(op))
+    return reads(reduce.getBody().front(), reduce.getIndices());
+  auto sweep = dyn_cast<fused::SweepOp>(op);
+  return sweep && sweep.usesIteration();
+}
+
+/// The number of operations around `op`.
+static int64_t depthOf(Operation *op) {
+  int64_t depth = 0;
+  while ((op = op->getParentOp()))
+    ++depth;
+  return depth;
+}
+
 /// A hash of the regions of each operation within `root`, for operations that
 /// have any; equal for regions that differ only in names. A region that is
 /// nested in another is hashed once, so values that it takes from outside count
-/// only in its own hash, not in the hash of the other.
+/// only in its own hash, not in the hash of the other. Operations that depend
+/// on the iterations of two loops, one in the other, have different hashes.
 static SmallVector<std::pair<Operation *, int64_t>>
 hashesOfRegions(Operation *root) {
   SmallVector<std::pair<Operation *, int64_t>> hashes;
@@ -165,6 +200,8 @@ hashesOfRegions(Operation *root) {
           number(inner.getResults());
         }
       }
+    if (dependsOnLoop(op))
+      hash = llvm::hash_combine(hash, depthOf(op));
     nested.insert({op, hash});
     hashes.emplace_back(
         op, static_cast<size_t>(llvm::hash_combine(hash, fromOutside)));
@@ -186,9 +223,44 @@ static void mergeEqual(Operation *root) {
   root->walk([&](Operation *op) { op->removeDiscardableAttr(mark); });
 }
 
+/// Replaces every `math.atan2` of two constant zeros by its value, which MLIR
+/// folds to NaN. Folds all other operations of `root` first, because they may
+/// give such zeros.
+static void foldAtan2OfZeros(Operation *root) {
+  SmallVector<math::Atan2Op> all;
+  SmallVector<Operation *> others;
+  root->walk([&](Operation *op) {
+    if (auto atan2 = dyn_cast<math::Atan2Op>(op))
+      all.push_back(atan2);
+    else if (op != root)
+      others.push_back(op);
+  });
+  if (all.empty())
+    return;
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
+      .setStrictness(GreedyRewriteStrictness::ExistingOps);
+  (void)applyOpPatternsGreedily(others, RewritePatternSet(root->getContext()),
+                                config);
+  for (math::Atan2Op op : all) {
+    FloatAttr y, x;
+    if (!matchPattern(op.getLhs(), m_Constant(&y)) ||
+        !matchPattern(op.getRhs(), m_Constant(&x)) || !y.getValue().isZero() ||
+        !x.getValue().isZero())
+      continue;
+    OpBuilder builder(op);
+    double value = std::atan2(y.getValueAsDouble(), x.getValueAsDouble());
+    Value constant = arith::ConstantOp::create(
+        builder, op.getLoc(), FloatAttr::get(op.getType(), value));
+    op.replaceAllUsesWith(constant);
+    op.erase();
+  }
+}
+
 void cleanBodies(Operation *root) {
   MLIRContext *context = root->getContext();
   root->walk([](fused::SweepOp sweep) { fused::spellOutFrom(sweep); });
+  foldAtan2OfZeros(root);
   // Only folds, which are exact in IEEE arithmetic. Some patterns of arith are
   // not: they round an integer once instead of twice.
   GreedyRewriteConfig config;

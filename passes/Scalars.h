@@ -10,6 +10,7 @@
 #ifndef HEDDLE_PASSES_SCALARS_H
 #define HEDDLE_PASSES_SCALARS_H
 
+#include "dialect/Foreach.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -43,6 +44,10 @@ struct Slice {
 /// operations that depend on nothing else.
 Slice expensiveSlice(mlir::Block &body,
                      llvm::function_ref<bool(mlir::Operation *)> mayMove);
+
+/// Makes `op`, an extent or a position, one of the dimension `axis`: a copy in
+/// another body has another domain.
+void setAxis(mlir::Operation *op, foreach::Axis axis);
 
 /// Clones the operations of `body` except its terminator.
 void cloneBody(mlir::OpBuilder &builder, mlir::Block &body,

@@ -84,11 +84,7 @@ void SweepMerger::embedPositions(SweepOp sweep, Fit fit) {
   for (Operation &op : sweep.getSegmentBlock(0)) {
     if (!isa<foreach::ExtentOp, foreach::IndexOp>(op))
       continue;
-    Operation *clone = mapping.lookup(op.getResult(0)).getDefiningOp();
-    if (auto extent = dyn_cast<foreach::ExtentOp>(clone))
-      extent.setAxis(axis);
-    else
-      cast<foreach::IndexOp>(clone).setAxis(axis);
+    setAxis(mapping.lookup(op.getResult(0)).getDefiningOp(), axis);
   }
 }
 

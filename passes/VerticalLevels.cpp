@@ -117,6 +117,7 @@ private:
   bool isSmaller(Operation *sweep);
   void change(Value value, LevelAndPhase place);
   bool isReadOutside(const Source &source) const;
+  bool spansDomain() const;
   LogicalResult replaceArguments(const Source &source, const Reading &reading);
   Verdict propagate(OpOperand &use);
   Verdict propagateResult(Value result, LevelAndPhase place);
@@ -172,6 +173,28 @@ bool VerticalFusion::Trial::isReadOutside(const Source &source) const {
   for (int group : {choice.first, choice.second})
     readers -= fusion.groups[group].readings.count(number);
   return readers > 0;
+}
+
+/// Whether the merged sweep binds a list along each dimension of its domain. If
+/// the first group is over rows, only a list that the second group does not get
+/// from it can give the columns.
+bool VerticalFusion::Trial::spansDomain() const {
+  if (fit == Fit::same || choice.firstIsLarger)
+    return true;
+  int32_t other = fit == Fit::rows ? kJ : kI;
+  for (auto [source, reading] : fusion.groups[choice.second].readings) {
+    int producer = fusion.sources[source].producer;
+    if (producer >= 0 && fusion.graph.find(producer) == choice.first)
+      continue;
+    for (BlockArgument argument : fusion.readings[reading].arguments) {
+      auto sweep = cast<SweepOp>(argument.getOwner()->getParentOp());
+      int32_t index = sweep.getSegmentIndices(0)[argument.getArgNumber()];
+      if (!isEntryIndex(index) &&
+          indexIn(index, fusion.fits.lookup(sweep)) & other)
+        return true;
+    }
+  }
+  return false;
 }
 
 /// The first group computes `source`. Gives each argument of the second group
@@ -255,6 +278,11 @@ VerticalFusion::Verdict VerticalFusion::Trial::propagate(OpOperand &use) {
 
 VerticalFusion::Verdict VerticalFusion::Trial::run() {
   Verdict verdict = Verdict::legal;
+  if (!spansDomain()) {
+    why = llvm::formatv("no list would give the {0} of the merged sweep",
+                        fit == Fit::rows ? "columns" : "rows");
+    return Verdict::blockedByReader;
+  }
   auto &results = fusion.groups[smaller].uniform;
   llvm::erase_if(
       results, [&](int number) { return fusion.sources[number].readers == 0; });

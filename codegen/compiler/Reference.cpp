@@ -10,6 +10,7 @@
 #include "codegen/compiler/Reference.h"
 #include "codegen/compiler/heddle_reference.h"
 #include "dialect/Foreach.h"
+#include "dialect/IntegerValue.h"
 #include "dialect/Names.h"
 #include "dialect/library/Library.h"
 #include "dialect/reference/EqualExtents.h"
@@ -49,9 +50,7 @@ Reference::create(StringRef program) {
       if (auto real = dyn_cast<FloatAttr>(value))
         number = real.getValueAsDouble();
       else if (auto integer = dyn_cast<IntegerAttr>(value))
-        number = integer.getType().isInteger(1)
-                     ? integer.getValue().getZExtValue()
-                     : integer.getValue().getSExtValue();
+        number = foreach::numberOf(integer);
       result->arguments[k] = reference::Value::scalar(number);
       result->given[k] = true;
     }
@@ -77,7 +76,7 @@ Reference::initialValue(StringRef argument) const {
   if (auto real = dyn_cast_or_null<FloatAttr>(value))
     return real.getValueAsDouble();
   if (auto integer = dyn_cast_or_null<IntegerAttr>(value))
-    return static_cast<double>(integer.getInt());
+    return foreach::numberOf(integer);
   return std::nullopt;
 }
 

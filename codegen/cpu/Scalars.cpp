@@ -50,6 +50,13 @@ private:
 
   // Operations with CODE in the column LLVM of the table.
   LValue special(arith::AddFOp add) const;
+  LValue special(arith::MaxNumFOp) const {
+    return numberOf(intrinsic(Intrinsic::maximum));
+  }
+  LValue special(arith::MinNumFOp) const {
+    return numberOf(intrinsic(Intrinsic::minimum));
+  }
+  LValue numberOf(LValue extremum) const;
   LValue special(math::FPowIOp) const;
   LValue special(math::RsqrtOp) const;
   LValue special(foreach::SignOp) const;
@@ -171,6 +178,16 @@ static llvm::Function *powerFunction(Ir &ir, llvm::Type *type,
   b.SetInsertPoint(done);
   b.CreateRet(b.CreateSelect(negative, b.CreateFDiv(one, result), result));
   return function;
+}
+
+/// The operand that is a number if the other one is NaN, otherwise `extremum`.
+/// LLVM 22's `maximumnum` gives NaN on processors with AVX-512 if it knows that
+/// one operand is a number.
+LValue Emitter::numberOf(LValue extremum) const {
+  LValue first = at(0), second = at(1);
+  LValue result =
+      b.CreateSelect(b.CreateFCmpUNO(second, second), first, extremum);
+  return b.CreateSelect(b.CreateFCmpUNO(first, first), second, result);
 }
 
 LValue Emitter::special(math::FPowIOp) const {

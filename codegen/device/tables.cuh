@@ -2,6 +2,7 @@
 //
 // docs/plan.md describes their layout and the kernel that writes tile descriptors.
 #pragma once
+#include "ptx.cuh"
 
 // The blocks that should fit on a multiprocessor. If that leaves too few registers, so
 // that the compiler spills, the source is compiled again for fewer blocks.
@@ -36,6 +37,13 @@ struct table {
 // The index of the `k`th member that a panel launch processes.
 __device__ __forceinline__ int chosen_member(const table &table, int k) { return table.chosen ? table.chosen[k] : k; }
 
+// The value at `from`, which the launch does not write. Flags and numbers of 16 bits are
+// read as their bits.
+template <class T> __device__ __forceinline__ T read_constant(const T *from) { return __ldg(from); }
+__device__ __forceinline__ bool read_constant(const bool *from) { return __ldg(reinterpret_cast<const unsigned char *>(from)); }
+__device__ __forceinline__ f16 read_constant(const f16 *from) { return {__ldg(reinterpret_cast<const unsigned short *>(from))}; }
+__device__ __forceinline__ bf16 read_constant(const bf16 *from) { return {__ldg(reinterpret_cast<const unsigned short *>(from))}; }
+
 // A scalar argument that nothing in the program writes: its value, or its address
 // in the caller's memory.
 template <class T, bool ByValue> struct scalar_argument {
@@ -44,7 +52,7 @@ template <class T, bool ByValue> struct scalar_argument {
 };
 template <class T> struct scalar_argument<T, false> {
   const T *address;
-  __device__ __forceinline__ T operator*() const { return __ldg(address); }
+  __device__ __forceinline__ T operator*() const { return read_constant(address); }
 };
 
 // The member descriptor. A tile descriptor, which each sweep declares with the names of

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/layout/Buffers.h"
+#include "dialect/IntegerValue.h"
 #include "dialect/Names.h"
 
 using namespace mlir;
@@ -19,7 +20,7 @@ static std::optional<double> doubleValueOf(Attribute attribute) {
   if (auto value = dyn_cast_or_null<FloatAttr>(attribute))
     return value.getValueAsDouble();
   if (auto value = dyn_cast_or_null<IntegerAttr>(attribute))
-    return static_cast<double>(value.getInt());
+    return foreach::numberOf(value);
   return std::nullopt;
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 
-from ._values import short_text
+from ._values import short, short_text
 from .errors import BadInput, Unavailable
 
 TYPE_CHECKING = False
@@ -73,9 +73,9 @@ def _find(dtype: Any) -> str:
             pass
     if text not in _FROM_NUMPY:
         known_names = ", ".join(NAMES)
-        found = short_text(text)
+        found = short(dtype) if isinstance(dtype, str) else short_text(text)
         error = UnknownDType(f"dtype: expected one of {known_names}, or its name in NumPy or PyTorch, found {found}")
-        error.found = found
+        error.found = short_text(text)
         raise error
     return _FROM_NUMPY[text]
 

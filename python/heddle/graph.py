@@ -81,8 +81,8 @@ class Graph:
     Calls of several threads take turns. The graph keeps the arrays of `bind_list`, `bind_result` and `bind_scalar`
     alive until the name is bound again. Buffers and arrays of NumPy cannot be resized before; tensors of PyTorch whose
     memory was freed or replaced (``untyped_storage().resize_()``, ``tensor.data = other``) raise `BadInput` in
-    `prepare`, `replay` and `measure`. The graph does not keep memory alive that is bound by address. Wait for the stream
-    before a graph is freed.
+    `prepare`, `replay` and `measure`, and where their name is read. The graph does not keep memory alive that is bound
+    by address. Wait for the stream before a graph is freed.
 
     Attributes:
         executable: the executable.
@@ -207,7 +207,7 @@ class Graph:
             strides: the row stride of each member in elements, 0 if dense; None: all are dense.
 
         Raises:
-            BadInput: the graph has no such list, or a shape or stride is no integer.
+            BadInput: the graph has no such list, or a shape or stride is no integer of at least 0.
         """
         return ListBinding(self, name, shapes, dtype=dtype, strides=strides)
 
@@ -318,10 +318,15 @@ class Graph:
     # ------------------------------------------------------------------------------------------------------------------
 
     def read_scalar(self, name: str, stream: Any = 0) -> float:
-        """The value of a scalar argument or result, after waiting for `stream`."""
+        """The value of a scalar argument or result, after waiting for `stream`.
+
+        Raises:
+            BadInput: the graph has no such scalar; or the memory of a bound tensor was freed or replaced.
+        """
         value = ctypes.c_double()
         stream = arrays.stream_handle(stream)
         with self._lock:
+            self._check_tensors_of(name)
             self._check(_library.library().heddle_read_scalar(self._handle, self._encoded(name), value, stream))
         return value.value
 
@@ -334,8 +339,8 @@ class Graph:
             `heddle.arrays.to_library` makes arrays of them.
 
         Raises:
-            BadInput: the graph has no such result, its bindings have changed since the last `prepare` or `replay`, or a
-                member that no array of the caller holds is inactive.
+            BadInput: the graph has no such result, its bindings have changed since the last `prepare` or `replay`, the
+                memory of a bound tensor was freed or replaced, or a member that no array of the caller holds is inactive.
         """
         self._info(name, "result", self.executable.results)
         views = self.result_views(name)
@@ -357,6 +362,9 @@ class Graph:
 
         Addresses in the graph's own memory are valid until a binding changes. The address of an inactive or empty
         member is 0. A member in the caller's memory has the row stride with which it was bound.
+
+        Raises:
+            BadInput: as for `result`, except for inactive members.
         """
         lib = _library.library()
         info = self._info(name, "result", self.executable.results)
@@ -365,6 +373,7 @@ class Graph:
         stride = ctypes.c_int64()
         views = []
         with self._lock:
+            self._check_tensors_of(name)
             self._check(lib.heddle_result_members(self._handle, encoded, count))
             for member in range(count.value):
                 self._check(lib.heddle_result_member(self._handle, encoded, member, address, rank, extents, stride))
@@ -412,6 +421,12 @@ class Graph:
     def _check_tensors(self) -> None:
         """Refuses bound tensors whose memory has been freed or replaced."""
         for tensors in self._tensors.values():
+            tensors.check()
+
+    def _check_tensors_of(self, name: str) -> None:
+        """Refuses tensors that are bound to a name, and whose memory has been freed or replaced."""
+        tensors = self._tensors.get(name) if isinstance(name, str) else None  # other objects may have no hash
+        if tensors is not None:
             tensors.check()
 
     def _hold(self, name: str, owners: list[tuple[Any, ...]] | None, tensors: _held.BoundTensors | None) -> None:
@@ -542,8 +557,14 @@ class ListBinding:
         info = graph.executable.arguments.get(name) if isinstance(name, str) else None
         self._function = lib.heddle_bind_list_strided
         if info is None:
-            info = graph._info(name, "result", graph.executable.results)
+            info = graph.executable.results.get(name) if isinstance(name, str) else None
             self._function = lib.heddle_bind_result_strided
+        if info is None:
+            of = graph.executable
+            raise BadInput(
+                f"list '{short_text(name)}': the program has no such list or result; its lists are "
+                f"{listed(each for each, info in of.arguments.items() if info.is_list)}, its results {listed(of.results)}"
+            )
         self._graph, self._name, self._encoded = graph, name, graph._names[name]
         self._dtype = dtypes.CODES[info.dtype if dtype is None else dtypes.dtype_name(dtype)]
         self._bound: bytes | None = None
@@ -566,6 +587,12 @@ class ListBinding:
                 f"'{name}': expected one sequence of integers below 2^63 and one stride for each member, found shapes "
                 f"{short(shapes)} and strides {short(strides)}"
             ) from None
+        least = min((*flat, *(steps or ())), default=0)
+        if least < 0:
+            raise BadInput(
+                f"'{name}': expected extents and strides of at least 0, found {least} in shapes {short(shapes)} and "
+                f"strides {short(strides)}"
+            )
         self.addresses = (ctypes.c_uint64 * count)()
 
     def bind(self, addresses: Sequence[int] | None = None) -> bool:

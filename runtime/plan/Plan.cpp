@@ -169,8 +169,8 @@ public:
         return bad("expected a size of at least 0 bytes, found " +
                    Twine(scratch.bytes));
       if (scratch.per != ScratchPer::Once && !isTable(scratch.table))
-        return bad("expected a table in 0.." + Twine(plan.tables.size()) +
-                   ", found " + Twine(scratch.table));
+        return bad("expected a table in [0, " + Twine(plan.tables.size()) +
+                   "), found " + Twine(scratch.table));
       if (scratch.per == ScratchPer::TileColumn &&
           plan.tables[scratch.table].rank != 2)
         return bad("expected a table of rank 2 for 'tile_column', found rank " +
@@ -208,8 +208,8 @@ private:
   Error checkBufferIndex(StringRef field, int index) {
     if (index >= 0 && index < static_cast<int>(plan.buffers.size()))
       return Error::success();
-    return bad(field + ": expected a buffer in 0.." +
-               Twine(plan.buffers.size()) + ", found " + Twine(index));
+    return bad(field + ": expected a buffer in [0, " +
+               Twine(plan.buffers.size()) + "), found " + Twine(index));
   }
 
   Error checkScalar(StringRef field, int index, DType dtype) {
@@ -232,8 +232,9 @@ private:
       return bad(field + ": expected a list, found scalar '" + buffer.name +
                  "'");
     if (extent.dimension < 0 || extent.dimension >= buffer.rank)
-      return bad(field + ": expected a dimension in 0.." + Twine(buffer.rank) +
-                 " of '" + buffer.name + "', found " + Twine(extent.dimension));
+      return bad(field + ": expected a dimension in [0, " + Twine(buffer.rank) +
+                 ") of '" + buffer.name + "', found " +
+                 Twine(extent.dimension));
     return Error::success();
   }
 
@@ -502,8 +503,8 @@ private:
       return bad("part: expected 'tiles' and 'ends' for kernels of one sweep "
                  "only");
     if (node.table != -1 && !isTable(node.table))
-      return bad("expected a table in 0.." + Twine(plan.tables.size()) +
-                 ", found " + Twine(node.table));
+      return bad("expected a table in [0, " + Twine(plan.tables.size()) +
+                 "), found " + Twine(node.table));
     if (Error error = checkArguments(node.arguments))
       return error;
     if (node.panel)
@@ -538,14 +539,14 @@ private:
   Error checkArguments(ArrayRef<PlanArgument> arguments) {
     for (const PlanArgument &argument : arguments) {
       if (argument.kind == ArgumentKind::Table && !isTable(argument.index))
-        return bad("arguments: expected a table in 0.." +
-                   Twine(plan.tables.size()) + ", found " +
+        return bad("arguments: expected a table in [0, " +
+                   Twine(plan.tables.size()) + "), found " +
                    Twine(argument.index));
       if (argument.kind == ArgumentKind::Scratch &&
           (argument.index < 0 ||
            argument.index >= static_cast<int>(plan.scratch.size())))
-        return bad("arguments: expected a scratch area in 0.." +
-                   Twine(plan.scratch.size()) + ", found " +
+        return bad("arguments: expected a scratch area in [0, " +
+                   Twine(plan.scratch.size()) + "), found " +
                    Twine(argument.index));
       if (argument.kind == ArgumentKind::Buffer ||
           argument.kind == ArgumentKind::Scalar) {

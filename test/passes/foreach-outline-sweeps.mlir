@@ -381,3 +381,44 @@ func.func @means(%m: !mats, %e: !each) -> (!list, tensor<f32>, tensor<f32>) {
   }
   return %a, %b, %c : !list, tensor<f32>, tensor<f32>
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xi32>>
+
+// The inner loop reads the iteration count of the outer one from memory: in its
+// bodies, an iteration count is that of the inner loop.
+// CHECK-LABEL: fused.program @count_of_outer_loop
+// CHECK:         fused.loop
+// CHECK:           %[[K:.*]]:2 = fused.sweep
+// CHECK:           epilogue
+// CHECK:             foreach.iteration
+// CHECK:           fused.loop
+// CHECK-NOT:         foreach.iteration
+// CHECK:             fused.sweep (%{{.*}} = %{{.*}} : !foreach.list<tensor<?xi32>>, %{{.*}} = %[[K]]#0 : tensor<i32>)
+// CHECK-NOT:         foreach.iteration
+func.func @count_of_outer_loop(%x: !list, %n: tensor<i32>) -> !list {
+  %y, %i = foreach.while (%c = %x : !list) upto %n -> (!list, tensor<i32>) {
+    %more0 = foreach.map (%n = %n : tensor<i32>) -> tensor<i1> {
+      %t = arith.constant true
+      foreach.yield %t : i1
+    }
+    %s = foreach.map () -> tensor<i32> {
+      %k = foreach.iteration : i32
+      foreach.yield %k : i32
+    }
+    %z, %j = foreach.while (%d = %c : !list) upto %n -> (!list, tensor<i32>) {
+      %more1 = foreach.map (%n = %n : tensor<i32>) -> tensor<i1> {
+        %t = arith.constant true
+        foreach.yield %t : i1
+      }
+      %w = foreach.map (%d = %d : !list, %s = %s : tensor<i32>) -> !list {
+        %w = arith.addi %d, %s : i32
+        foreach.yield %w : i32
+      }
+      foreach.yield %w while %more1 : !list while tensor<i1>
+    }
+    foreach.yield %z while %more0 : !list while tensor<i1>
+  }
+  return %y : !list
+}

@@ -178,3 +178,41 @@ func.func @extent(%x: !list, %t: tensor<f32>) -> !list {
   }
   return %y : !list
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xi32>>
+
+// Equal maps of two loops, one in the other, have different values if they read
+// the iteration.
+// CHECK-LABEL: func.func @iterations
+// CHECK:         foreach.while
+// CHECK:           %[[OUTER:.*]] = foreach.map
+// CHECK:           foreach.while
+// CHECK:             %[[INNER:.*]] = foreach.map
+// CHECK-NEXT:          foreach.iteration : i32
+// CHECK:             foreach.map (%{{.*}} = %[[OUTER]], %{{.*}} = %[[INNER]],
+func.func @iterations(%x: !list, %n: tensor<i32>) -> !list {
+  %y, %i = foreach.while (%c = %x : !list) upto %n -> (!list, tensor<i32>) {
+    %p = foreach.map (%x = %x : !list) -> !list {
+      %k = foreach.iteration : i32
+      %p = arith.addi %x, %k : i32
+      foreach.yield %p : i32
+    }
+    %z, %j = foreach.while (%d = %c : !list) upto %n -> (!list, tensor<i32>) {
+      %q = foreach.map (%x = %x : !list) -> !list {
+        %k = foreach.iteration : i32
+        %q = arith.addi %x, %k : i32
+        foreach.yield %q : i32
+      }
+      %w = foreach.map (%p = %p, %q = %q, %d = %d : !list) -> !list {
+        %s = arith.addi %p, %q : i32
+        %t = arith.muli %s, %d : i32
+        foreach.yield %t : i32
+      }
+      foreach.yield %w : !list
+    }
+    foreach.yield %z : !list
+  }
+  return %y : !list
+}

@@ -474,3 +474,25 @@ fused.program @positions_of_columns(%x: !mats, %v: !list) -> !mats {
   }
   fused.yield %y : !mats
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// Both dimensions of the domain are those of a list that the second sweep gets
+// from the first. A merged sweep over rows would not have its columns.
+// CHECK-LABEL: fused.program @domain_of_forwarded_list
+// CHECK:         %[[W:.*]] = fused.sweep
+// CHECK:         fused.sweep (%{{.*}} = %[[W]][i], %{{.*}} = %[[W]][j] :
+// CHECK-NEXT:      fused.reduce max column
+fused.program @domain_of_forwarded_list(%e: !each, %x: !list) -> !list {
+  %w = fused.sweep (%x = %x : !list, %e = %e : !each) -> !list {
+    fused.yield %e : f32
+  }
+  %r = fused.sweep (%a = %w[i], %b = %w[j] : !list) -> !list {
+    %r = fused.reduce max column %b from element : f32
+    fused.yield %r : f32
+  }
+  fused.yield %r : !list
+}

@@ -619,3 +619,64 @@ fused.program @device_counter_of_nothing(%m: !list, %t: !single {foreach.donate 
   }
   fused.yield %t1, %y : !single, !list
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!numbers = !foreach.list<tensor<?xi64>>
+!flags = !foreach.list<tensor<?xi8>>
+!mats = !foreach.list<tensor<?x?xf32>>
+!matsOfNumbers = !foreach.list<tensor<?x?xi64>>
+
+// The elements of a vector are the rows or columns of the reader.
+// CHECK-LABEL: fused.program @positions_of_rows_and_columns
+// CHECK:         foreach.index j : i64
+// CHECK:         foreach.index i : i64
+// CHECK-NEXT:    foreach.extent i : i64
+fused.program @positions_of_rows_and_columns(%x: !list, %m: !mats) -> (!flags, !matsOfNumbers, !matsOfNumbers) {
+  %c, %p, %k = fused.sweep (%x = %x : !list) -> (!flags, !numbers, !numbers) {
+    %one = arith.constant 1 : i8
+    %p = foreach.index member : i64
+    %n = foreach.extent member : i64
+    %k = arith.addi %p, %n : i64
+    fused.yield %one, %p, %k : i8, i64, i64
+  }
+  // expected-remark@+1 {{a value is computed again in a sweep}}
+  %a = fused.sweep (%p = %p[j] : !numbers, %m = %m[i, j] : !mats) -> !matsOfNumbers {
+    fused.yield %p : i64
+  }
+  // expected-remark@+1 {{a value is computed again in a sweep}}
+  %b = fused.sweep (%k = %k[i] : !numbers, %m = %m[i, j] : !mats) -> !matsOfNumbers {
+    fused.yield %k : i64
+  }
+  fused.yield %c, %a, %b : !flags, !matsOfNumbers, !matsOfNumbers
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!numbers = !foreach.list<tensor<?xi64>>
+!flags = !foreach.list<tensor<?xi8>>
+!mats = !foreach.list<tensor<?x?xf32>>
+
+// A sweep over the rows does not have the number of columns.
+// CHECK-LABEL: fused.program @columns_of_rows
+// CHECK:         foreach.extent j : i64
+// CHECK:         fused.sweep (%{{.*}} = %{{.*}}#1 :
+// CHECK-NOT:     foreach.extent
+// CHECK:         fused.yield
+fused.program @columns_of_rows(%x: !list, %m: !mats) -> (!numbers, !numbers) {
+  %c, %k = fused.sweep (%x = %x[i] : !list, %m = %m[i, j] : !mats) -> (!numbers, !numbers) {
+    %p = foreach.index i : i64
+    %n = foreach.extent j : i64
+    %k = arith.addi %p, %n : i64
+    fused.yield %p, %k : i64, i64
+  }
+  // expected-remark@+1 {{a value is read by a sweep and not computed again}}
+  %b = fused.sweep (%k = %k : !numbers, %x = %x : !list) -> !numbers {
+    %t = arith.fptosi %x : f32 to i64
+    %u = arith.addi %t, %k : i64
+    fused.yield %u : i64
+  }
+  fused.yield %c, %b : !numbers, !numbers
+}

@@ -39,10 +39,12 @@ def test_dtypes(name):
     assert arrays.view(numpy.ones(3, kind)).dtype == name
 
 
-@pytest.mark.parametrize("bad", ["float128", "c8", "u4", ">f4", "S3", numpy.uint8, object, 7, None, [], "torch.f4"])
+@pytest.mark.parametrize("bad", ["float128", "c8", "u4", ">f4", "S3", numpy.uint8, object, 7, None, [], "torch.f4", "", " "])
 def test_dtypes_that_do_not_exist(bad):
-    with pytest.raises(heddle.BadInput, match="dtype: expected one of f64, f32"):
+    with pytest.raises(heddle.BadInput, match="dtype: expected one of f64, f32.*, found .") as caught:
         dtypes.dtype_name(bad)
+    if isinstance(bad, str):
+        assert str(caught.value).endswith(f", found {bad!r}")
 
 
 def test_masked_arrays():

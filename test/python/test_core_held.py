@@ -171,6 +171,35 @@ def test_bound_tensors_whose_memory_has_gone(sgd, name, change):
     assert [member.tolist() for member in lists["param"][:2]] != before
 
 
+@pytest.mark.parametrize("change", [smaller, replaced])
+def test_reads_of_tensors_whose_memory_has_gone(double, sgd, change):
+    """Without a check, the memory that is read belongs to others."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (tools/dev setup --torch)")
+    graph, lr = sgd.graph(), torch.tensor(0.5, dtype=torch.float64)
+    lists = {key: [torch.ones(9), torch.ones(9)] for key in ("param", "grad", "momentum_buffer")}
+    for key, members in lists.items():
+        graph.bind_list(key, members)
+    graph.bind_scalar("lr", lr)
+    graph.replay()
+    assert graph.read_scalar("lr") == 0.5
+    change(lists["grad"][1])
+    assert graph.read_scalar("lr") == 0.5 and graph.result("param")[0] is lists["param"][0], "read without gradients"
+    lr.untyped_storage().resize_(0) if change is smaller else change(lr)
+    with pytest.raises(heddle.BadInput, match="^argument 'lr': expected the memory that was bound, .*: bind it again$"):
+        graph.read_scalar("lr")
+    change(lists["param"][1])
+    for read in (graph.result, graph.result_views):
+        with pytest.raises(heddle.BadInput, match="^argument 'param', member 1: expected the memory that was bound"):
+            read("param")
+    graph, result = double.graph(), torch.ones(4)
+    graph.bind_list("x", [torch.ones(4)])
+    graph.bind_result("y", [result])
+    graph.replay()
+    change(result)
+    with pytest.raises(heddle.BadInput, match="^result 'y', member 0: expected the memory that was bound"):
+        graph.result("y")
+
+
 def test_tensors_that_are_no_longer_bound(double):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed (tools/dev setup --torch)")
     graph, tensor = double.graph(), torch.ones(4)

@@ -1,6 +1,7 @@
 """`heddle.optim.chain` against PyTorch's own steps, one after another."""
 
 import copy
+import math
 import pickle
 
 import pytest
@@ -185,19 +186,35 @@ def test_copies_keep_the_tail(copied):
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (dict(accumulation=0), "accumulation: expected a number of at least 1"),
+    (dict(accumulation=0), "accumulation: expected a finite number of at least 1, found 0"),
+    (dict(accumulation=math.inf), "accumulation: expected a finite number of at least 1, found inf"),
     (dict(clip_grad_value=-1), "clip_grad_value: expected a number of at least 0"),
     (dict(clip_grad_norm=1, clip_grad_value=1), "clip_grad_value: expected None beside clip_grad_norm"),
     (dict(ema=1), "ema: expected a decay above 0 and below 1"),
     (dict(zero_grad=1), "zero_grad: expected True or False"),
     (dict(schedule=3), "schedule: expected the name of a schedule"),
     (dict(schedule={"kind": "cosine", "length": 3}), "schedule: expected the entries kind"),
-    (dict(schedule={"kind": "cosine", "steps": -3}), r"schedule\['steps'\]: expected a number"),
+    (dict(schedule={"kind": "cosine", "steps": -3}), r"schedule\['steps'\]: expected a finite number above 0, found -3"),
+    (dict(schedule={"kind": "cosine", "steps": 0}), r"schedule\['steps'\]: expected a finite number above 0, found 0"),
+    (dict(schedule={"kind": "cosine", "steps": math.inf}), r"schedule\['steps'\]: expected a finite number above 0"),
+    (dict(schedule={"kind": "cosine", "steps": 9, "end": math.inf}), r"schedule\['end'\]: expected a finite number of at"),
 ])
 def test_errors_name_the_argument(arguments, message):
     param = torch.nn.Parameter(torch.ones(3))
     with pytest.raises(heddle.errors.BadInput, match=message):
         optim.chain(optimizer=optim.SGD([param]), **arguments)
+
+
+@pytest.mark.parametrize("name, gradient", [
+    ("clip_grad_norm", [3.0, -1e10, 0.0]), ("clip_grad_value", [3.0, -1e30, math.inf]),
+])
+def test_infinite_limits_clip_nothing(name, gradient):
+    params = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]
+    for param in params:
+        param.grad = torch.tensor(gradient)
+    optim.chain(optimizer=optim.SGD(params[:1], lr=0.5), **{name: math.inf}).step()
+    torch.optim.SGD(params[1:], lr=0.5).step()
+    assert torch.equal(*params)
 
 
 @pytest.mark.parametrize("name, schedule, message", [

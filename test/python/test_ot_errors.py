@@ -91,7 +91,7 @@ def changed(array, index, value):
     (([M, M], [A, 2 * A], B, 1), {}, r"^problem 1: a and b: .*, found (2\.0|1\.99)\d* and (1\.0|0\.99)"),
     ((changed(M, (1, 2), numpy.nan), A, B, 1), {}, "^M: expected costs that are not NaN or -inf"),
     ((changed(M, (1, 2), -numpy.inf), A, B, 1), {}, "^M: expected costs that are not NaN or -inf"),
-    ((M, A, B, 1), {"potentials_init": (changed(A, 1, numpy.nan), B)}, "^M: expected costs .* and initial potentials"),
+    ((M, A, B, 1), {"potentials_init": (changed(A, 1, numpy.nan), B)}, r"^potentials_init\[0\]: expected initial potentials that are not NaN, found nan at 1$"),
     (([M, changed(M, (0, 0), numpy.nan)], None, None, 1), {}, "^problem 1: M: expected costs"),
 ])
 def test_mistakes(arguments, options, message):
@@ -114,6 +114,56 @@ def test_mistakes_in_batches():
             heddle.ot.solve_batch(*arguments)
     with pytest.raises(heddle.BadInput, match="^method: expected 'auto', 'log_sinkhorn' or 'sinkhorn', found 'proximal'"):
         heddle.ot.solve_batch(batch, 1.0, method="proximal")
+
+
+@pytest.mark.parametrize("anneal", [None, "geometric", [1.0]])
+def test_annealing_is_checked_even_without_use(anneal):
+    for name, value, message in (
+        ("eps0", "x", "^eps0: expected a positive number, found str"),
+        ("eps0", 0, "^eps0: expected a positive number, found 0"),
+        ("decay", 1, "^decay: expected a number between 0 and 1, found 1"),
+    ):
+        with pytest.raises(heddle.BadInput, match=message):
+            heddle.ot.solve(M, A, B, 1.0, anneal=anneal, **{name: value})
+
+
+def test_initial_potentials_that_are_nan():
+    wrong = changed(A, 2, numpy.nan)
+    for problems, init, message in (
+        (M, (A.tolist(), B), None),
+        (M, (wrong.tolist(), B), r"^potentials_init\[0\]: expected initial potentials that are not NaN, found nan at 2$"),
+        ([M, M], ([A, wrong], B), r"^potentials_init\[0\]\[1\]: .*, found nan at 2$"),
+        ([M, M], (A, numpy.stack([B, changed(B, 1, numpy.nan)])), r"^potentials_init\[1\]: .*, found nan at 1, 1$"),
+    ):
+        if message is None:
+            assert heddle.ot.solve(problems, reg=1.0, potentials_init=init).converged
+            continue
+        with pytest.raises(heddle.BadInput, match=message):
+            heddle.ot.solve(problems, reg=1.0, potentials_init=init)
+    with pytest.raises(heddle.BadInput, match=r"^init\[1\]: .*, found nan at 0$"):
+        heddle.ot.sinkhorn(M, init=(A, changed(B, 0, numpy.nan)))
+
+
+@pytest.mark.parametrize("convention", ["scaling", "ott", "geomloss"])
+def test_initial_potentials_that_are_infinite(convention):
+    """As docs/sinkhorn.md says."""
+    status = heddle.ot.Status
+    zeros, infinity = numpy.zeros_like(B), numpy.full_like(B, numpy.inf)
+    for start, expected in (
+        (infinity, status.INFEASIBLE),
+        (-infinity, status.INFEASIBLE),
+        (changed(zeros, 1, numpy.inf), status.INFEASIBLE),
+        (changed(zeros, 1, -numpy.inf), status.CONVERGED),
+    ):
+        rows = numpy.full_like(A, numpy.inf)  # not read
+        for prices in ({}, {"rho_a": 1.0}, {"rho_b": 1.0}):
+            found = heddle.ot.sinkhorn(M, A, B, eps=1.0, init=(rows, start), convention=convention, **prices)
+            assert found.status is expected, (start, prices)
+        if expected is status.INFEASIBLE:
+            with pytest.raises(heddle.ot.NotSolved, match=r"^infeasible: .* \(or initial potentials are infinite\)$"):
+                found.check()
+        relaxed = heddle.ot.sinkhorn(M, A, B, eps=1.0, rho_a=1.0, rho_b=1.0, init=(rows, start), convention=convention)
+        assert relaxed.status is status.CONVERGED
 
 
 def test_arguments_that_solve_names_otherwise():

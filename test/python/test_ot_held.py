@@ -142,6 +142,24 @@ def test_potentials_that_were_changed(late, name):
             getattr(result, late)
 
 
+def test_results_without_memory_that_check_reads():
+    M, a, b = torch_problem()
+    result = heddle.ot.sinkhorn([M, M], a, b, limit=2, tol=1e-9)
+    freed(result.error)
+    with pytest.raises(heddle.BadInput, match="^result: expected 'error' of the solve, found that it was changed"):
+        result.check()
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_checks_without_weights(name):
+    given = dict(zip("Mab", torch_problem()))
+    result = heddle.ot.solve(*given.values(), 0.01, max_iter=2)
+    freed(given[name])
+    with pytest.raises(heddle.ot.NotSolved, match="^reached the limit of 2 iterations"):
+        result.check()
+    assert not hasattr(result, "unchanged")
+
+
 def test_results_that_gradients_need():
     M, a, b = torch_problem()
     M.requires_grad_(True)

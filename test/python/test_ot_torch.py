@@ -196,6 +196,49 @@ def test_what_has_no_gradient():
         assert not heddle.ot.solve(M, a, b, 0.3).value.requires_grad
 
 
+def test_forward_mode_derivatives_are_refused():
+    """They would be dropped, and a derivative of 0 be found."""
+    M, a, b = problem(4, 3)
+    forward = torch.autograd.forward_ad
+    refused = "expected a tensor without a tangent: forward-mode derivatives are not supported"
+    with forward.dual_level():
+        dual = [forward.make_dual(each, torch.ones_like(each)) for each in (M, a, b)]
+        with pytest.raises(heddle.BadInput, match=f"^M: {refused}"):
+            heddle.ot.solve(dual[0], a, b, 0.3)
+        with pytest.raises(heddle.BadInput, match=f"^a: {refused}"):
+            heddle.ot.solve(M, dual[1], b, 0.3)
+        with pytest.raises(heddle.BadInput, match=f"^b: {refused}"):
+            heddle.ot.solve(M.numpy(), a, dual[2], 0.3)
+        with pytest.raises(heddle.BadInput, match=rf"^M\[1\]: {refused}"):
+            heddle.ot.solve_batch([M, dual[0]], 0.3)
+        with pytest.raises(heddle.BadInput, match=rf"^potentials_init\[0\]: {refused}"):
+            heddle.ot.solve(M, a, b, 0.3, potentials_init=(dual[1], b))
+        with pytest.raises(heddle.BadInput, match="^reg: expected a number, found .* has a tangent"):
+            heddle.ot.solve(M, a, b, dual[1][0])
+        result = heddle.ot.solve(M, a, b, 0.3)
+        with pytest.raises(heddle.BadInput, match=f"^points: {refused}"):
+            result.product(dual[0].T.contiguous())
+        assert heddle.ot.solve(dual[0].detach(), a, b, 0.3).status is heddle.ot.Status.CONVERGED
+        assert heddle.ot.solve(torch.ones(4, 3, dtype=torch.int64), a, b, 0.3).status is heddle.ot.Status.CONVERGED
+    with pytest.raises(heddle.BadInput, match="^M: expected a tensor"):
+        torch.func.jvp(lambda costs: heddle.ot.solve(costs, a, b, 0.3).value, (M,), (M,))
+
+
+def test_gradients_need_costs_of_torch():
+    M, a, b = problem(4, 3)
+    weights = a.clone().requires_grad_()
+    with pytest.raises(heddle.BadInput, match="^a: expected weights that need no gradient, because M is no tensor"):
+        heddle.ot.solve(M.numpy(), weights, b, 0.3)
+    with pytest.raises(heddle.BadInput, match="^b: expected weights that need no gradient, because M is no tensor"):
+        heddle.ot.solve_batch([M.numpy().T] * 2, 0.3, b, [a, weights])
+    expected = heddle.ot.solve(M.numpy(), a.numpy(), b.numpy(), 0.3).value
+    assert heddle.ot.solve(M.numpy(), weights, b, 0.3, grad="detach").value == expected
+    with torch.no_grad():
+        assert heddle.ot.solve(M.numpy(), weights, b, 0.3).value == expected
+    with pytest.raises(heddle.BadInput, match="^eps: expected numbers, found a tensor that needs a gradient"):
+        heddle.ot.sinkhorn([M, M], a, b, eps=torch.tensor([0.3, 0.2], requires_grad=True))
+
+
 def test_the_mode_of_the_solve_decides_about_gradients():
     """As with an operation of PyTorch: when a result is read makes no difference."""
     M, a, b = problem(5, 4)

@@ -112,9 +112,10 @@ Error RunSession::readData() {
 /// has the results of one step in the next.
 static Contents defaultContents(const PlanBuffer &buffer, bool carried,
                                 std::optional<double> initial) {
-  if (!isFloat(buffer.dtype))
-    return {Contents::constant,
-            buffer.dtype == DType::I1 && !carried ? 1.0 : 0.0};
+  if (!isFloat(buffer.dtype)) {
+    double number = buffer.dtype == DType::I1 && !carried ? 1 : 0;
+    return {Contents::constant, initial.value_or(number)};
+  }
   // Vectors that start at 1 and are only read are weights. So are logarithms,
   // which start at 0; potentials and other vectors may, too.
   bool isRead = !carried && buffer.rank == 1;

@@ -92,6 +92,11 @@ Expected<Model> readModel(StringRef argument) {
   auto models = readModelsFile(path);
   if (!models)
     return models.takeError();
+  if (models->empty())
+    return makeError(StatusCode::BadInput,
+                     "shapes file '{0}' has no models; expected at least one, "
+                     "as in {{\"model\": [[64, 3], [64]]}",
+                     path);
   SmallVector<StringRef> names;
   for (const Model &model : *models)
     names.push_back(model.name);

@@ -96,6 +96,9 @@ static int run(SmallVector<StringRef> words) {
     }
   }
   if (name == "--version") {
+    if (words.size() > 1)
+      return report(usageError("'--version' takes no argument, found '" +
+                               Twine(words[1]) + "'"));
     outs() << "heddle " << heddle::version() << '\n';
     return 0;
   }

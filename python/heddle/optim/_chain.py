@@ -41,17 +41,19 @@ def chain(
     unscaling by a GradScaler, the norm is that of the unscaled gradients.
 
     Args:
-        accumulation: gradients are sums over this many backward passes, and are divided by it.
+        accumulation: gradients are sums over this many backward passes, and are divided by it; at least 1, and finite.
         clip_grad_norm: the largest norm; None turns clipping off. ``optimizer.clip_grad_norm`` can be set later, and
             compiles nothing.
-        clip_grad_value: the largest magnitude of an element of a gradient, as `torch.nn.utils.clip_grad_value_` limits it.
+        clip_grad_value: the largest magnitude of an element of a gradient, as `torch.nn.utils.clip_grad_value_` limits it;
+            infinity limits nothing.
         ema: the decay of an exponential moving average of the parameters, ``optimizer.state[param]["ema"]``, with the
             values of `torch.optim.swa_utils.AveragedModel`: the parameter after the first step that averages it, also if
             there were steps before. Parameters that a step skips are not averaged in it.
         zero_grad: the step sets gradients to zero after their last use, as ``zero_grad(set_to_none=False)``.
         schedule: the learning rate follows the step counter on the device, and ``lr`` of a group is its largest value:
             the name of a schedule, or a dictionary with its name, ``kind``, and the numbers ``warmup``, ``start``,
-            ``steps``, ``end``, ``gamma`` and ``decay``. docs/tail.md has the formulas.
+            ``steps``, ``end``, ``gamma`` and ``decay``, of which ``steps``, ``gamma`` and ``decay`` are above 0.
+            docs/tail.md has the formulas.
         optimizer: an optimizer of heddle.
 
     Returns:

@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from typing import NamedTuple
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 #: The entries of a schedule that are numbers.
 _SCHEDULE = ("warmup", "start", "steps", "end", "gamma", "decay")
+
+
+#: Those of which 0 makes no schedule.
+_POSITIVE = ("steps", "gamma", "decay")
 
 
 class Tail(NamedTuple):
@@ -77,10 +82,11 @@ def tail(
     accumulation: Any, clip_value: Any, ema: Any, zero_grad: Any, schedule: Mapping[str, Any] | str | None
 ) -> Tail:
     """Checks the arguments of `chain`."""
-    count = _number("accumulation", accumulation, "a number of at least 1", lambda value: value >= 1)
+    count = _number("accumulation", accumulation, "a finite number of at least 1", lambda value: 1 <= value < math.inf)
     value = None
     if clip_value is not None:
         value = _number("clip_grad_value", clip_value, "a number of at least 0 or None", lambda value: value >= 0)
+        value = None if value == math.inf else value  # limits nothing
     decay = 0.0
     if ema is not None:
         decay = _number("ema", ema, "a decay above 0 and below 1 or None", lambda value: 0 < value < 1)
@@ -141,8 +147,12 @@ def _schedule(schedule: Mapping[str, Any] | str | None) -> tuple[str, ...]:
     for name, value in entries.items():
         if name == "kind":
             continue
+        where = f"schedule['{name}']"
         if name not in _SCHEDULE:
             raise BadInput(f"schedule: expected the entries kind, {', '.join(_SCHEDULE)}, found {listed([repr(name)])}")
-        number = _number(f"schedule['{name}']", value, "a number of at least 0", lambda value: value >= 0)
+        if name in _POSITIVE:  # the library takes 0 for an entry that is not given
+            number = _number(where, value, "a finite number above 0", lambda value: 0 < value < math.inf)
+        else:
+            number = _number(where, value, "a finite number of at least 0", lambda value: 0 <= value < math.inf)
         options.append(f"schedule_{name}={number!r}")
     return tuple(options)

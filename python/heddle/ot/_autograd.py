@@ -99,7 +99,7 @@ def _gradients(result: OTResult, grad: Any) -> list[Any]:
     position = {id(tensor): index for index, tensor in enumerate(result._inputs)}
     if any(id(tensor) in position for tensor in problems.given):
         result._output("plan")
-        block = result.unchanged("plan")
+        block = result._unchanged("plan")
         factors = [_number(problem, "eps", index) for index in range(problems.count)]
         plans = []
         for index, step in enumerate(steps):

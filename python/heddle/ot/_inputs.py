@@ -13,7 +13,7 @@ from .._values import plain, short
 from ..errors import BadInput
 from ._arguments import is_word
 from ._cache import Members
-from ._libraries import INTEGERS, Library, numbers_in, view_of
+from ._libraries import INTEGERS, Library, has_tangent, numbers_in, view_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,17 +30,24 @@ def number(name: str, value: Any, good: Callable[[float], bool], expected: str) 
     try:
         if isinstance(value, (str, bytes, bytearray)):
             raise TypeError  # Python would read the text
-        needs_gradient = bool(getattr(value, "requires_grad", False))
+        needs_gradient = _needs_derivative(value)
         converted = 0.0 if needs_gradient else float(value)
     except OverflowError:
         raise BadInput(f"{name}: expected {expected}, found {short(value)}") from None
     except Exception:  # any library's number may refuse
         raise BadInput(f"{name}: expected {expected}, found {type(value).__name__}") from None
     if needs_gradient:
-        raise BadInput(f"{name}: expected a number, found a tensor that needs a gradient: only M, a and b have one")
+        raise BadInput(f"{name}: expected a number, found {_DERIVATIVE}")
     if not good(converted):
         raise BadInput(f"{name}: expected {expected}, found {plain(converted)}")
     return converted
+
+
+_DERIVATIVE = "a tensor that needs a gradient or has a tangent: only M, a and b have gradients; detach() it"
+
+
+def _needs_derivative(value: Any) -> bool:
+    return bool(getattr(value, "requires_grad", False)) or has_tangent(value)
 
 
 def row_stride(shape: Sequence[int], strides: Sequence[int] | None) -> int | None:
@@ -314,6 +321,8 @@ class PerProblem:
     """
 
     def __init__(self, problems: Problems, given: Any, name: str) -> None:
+        if _needs_derivative(given):
+            raise BadInput(f"{name}: expected numbers, found {_DERIVATIVE}")
         self.array, seen = Vectors._dense(problems.library, given, name, "f64")
         if seen.shape != (problems.count,):
             raise BadInput(

@@ -33,8 +33,13 @@ def view_of(array: Any, argument: str, stream: int = 0) -> arrays.ArrayView:
     """A view of an argument.
 
     Raises:
-        BadInput: `array` is no array of numbers.
+        BadInput: `array` is no array of numbers, or has a tangent.
     """
+    if has_tangent(array):
+        raise BadInput(
+            f"{argument}: expected a tensor without a tangent: forward-mode derivatives are not supported; use backward(), "
+            "or detach() it"
+        )
     try:
         seen = arrays.view(array, stream=stream)
     except dtypes.UnknownDType as error:
@@ -44,6 +49,14 @@ def view_of(array: Any, argument: str, stream: int = 0) -> arrays.ArrayView:
     if seen.dtype not in FLOATS and seen.dtype not in INTEGERS:
         raise refused_dtype(argument, seen.dtype)
     return seen
+
+
+def has_tangent(value: Any) -> bool:
+    """Whether a tensor of PyTorch has a tangent, the derivative of the forward mode (`torch.autograd.forward_ad`)."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(value, torch.Tensor):
+        return False
+    return torch.autograd.forward_ad.unpack_dual(value).tangent is not None
 
 
 def numbers_in(sequence: Any) -> Any:

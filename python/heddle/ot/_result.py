@@ -28,9 +28,10 @@ class Status(enum.Enum):
     CONVERGED = "converged"
     #: `limit` iterations have run, and the error is larger than `tol`.
     LIMIT = "limit"
-    #: A point whose weight must be matched has no allowed pair with a point of positive weight.
+    #: A point whose weight must be matched has no allowed pair with a point of positive weight, or initial potentials are
+    #: infinite.
     INFEASIBLE = "infeasible"
-    #: NaN or -inf in `M`, in the initial potentials or in values of eps.
+    #: NaN or -inf in `M`, or NaN in the initial potentials or in values of eps.
     NOT_FINITE = "not finite"
     #: Weights that are negative or NaN, weights whose sums differ, or an option out of its range.
     BAD_INPUT = "bad input"
@@ -152,7 +153,7 @@ class OTResult:
             return dual
         if "entropic" not in self._values:
             self._output("marginal_a")
-            block, problems = self.unchanged("marginal_a"), self._problem.problems
+            block, problems = self._unchanged("marginal_a"), self._problem.problems
             masses = [block.of(index).sum() for index in range(problems.count)]
             given = self._problem.scalars["eps"]
             mass = masses[0] if problems.form == "single" else problems.library.stacked(masses) if masses else dual
@@ -235,7 +236,7 @@ class OTResult:
 
         problem = self._problem
         problem.check_unchanged()
-        found = transport(problem, {name: self.unchanged(name) for name in problem.potential_names}, points, output)
+        found = transport(problem, {name: self._unchanged(name) for name in problem.potential_names}, points, output)
         if self._inputs and self._library.records_gradients():
             from . import _autograd
 
@@ -301,7 +302,10 @@ class OTResult:
 
     def _refuse(self, status: Status, where: str, index: int) -> NoReturn:
         if status is Status.INFEASIBLE:
-            raise NotSolved(f"{where}infeasible: a point with weight has no allowed pair with a point of positive weight")
+            raise NotSolved(
+                f"{where}infeasible: a point with weight has no allowed pair with a point of positive weight (or initial "
+                "potentials are infinite)"
+            )
         error = float(self._on_host("error").reshape(-1)[index])
         tol = self._tol
         wanted = tol if not isinstance(tol, PerProblem) else float(self._library.host(tol.array)[index])
@@ -315,7 +319,10 @@ class OTResult:
         options = self._problem.options
         if "rho_a" in options or "rho_b" in options or "normalize" in options:
             return ""
-        first, second = (float(each.sum()) for each in _weights(self._problem, index))
+        sums = _sums(self._problem, index)
+        if sums is None:
+            return ""
+        first, second = sums
         norm, order = self._measure
         points = self._problem.problems.shapes[index][order == "v"]
         # The errors of the points of a side add up to the difference, if the sums of the other side match.
@@ -371,7 +378,7 @@ class OTResult:
         names = problem.potential_names
         problem.run(
             {"iterate": "false", "init": "given", "outputs": "/".join(outputs)},
-            {potential: self.unchanged(potential).members for potential in names},
+            {potential: self._unchanged(potential).members for potential in names},
             made,
             problem.scalars,
         )
@@ -379,7 +386,7 @@ class OTResult:
             if result not in self._results:
                 self._results[result], self._held[result] = block, _hold(result, block)
 
-    def unchanged(self, name: str) -> Block:
+    def _unchanged(self, name: str) -> Block:
         """A result of which another one is computed. The caller has a view of it.
 
         Raises:
@@ -394,7 +401,7 @@ class OTResult:
 
     def _on_host(self, name: str) -> Any:
         if name not in self._host:
-            self._host[name] = self._library.host(self._problem.value_of(name, self._results[name]))
+            self._host[name] = self._library.host(self._problem.value_of(name, self._unchanged(name)))
         return self._host[name]
 
     if not TYPE_CHECKING:  # a type checker refuses names that do not exist
@@ -426,19 +433,25 @@ def _status(bits: int, converged: bool) -> Status:
     return Status.CONVERGED if converged else Status.LIMIT
 
 
-def _weights(problem: Problem, index: int) -> list[Any]:
-    """The weights of both sides of a problem, as float64 arrays of NumPy."""
+def _weights(problem: Problem, index: int) -> list[Any] | None:
+    """The weights of both sides of a problem, as float64 arrays of NumPy; None if they changed since the solve."""
     import numpy
 
-    weights = []
     try:
         problem.check_unchanged()
     except BadInput:  # such as weights that were freed
-        return ""
+        return None
+    weights = []
     for side in (problem.a, problem.b):
         values = problem.problems.library.host(side.of(index)).astype(numpy.float64)
         weights.append(numpy.exp(values) if problem.options.get("weights") == "log" else values)
     return weights
+
+
+def _sums(problem: Problem, index: int) -> tuple[float, float] | None:
+    """The sums of the weights of both sides; None if they changed since the solve."""
+    weights = _weights(problem, index)
+    return None if weights is None else (float(weights[0].sum()), float(weights[1].sum()))
 
 
 def _found(problem: Problem, index: int, bit: int) -> str:
@@ -446,6 +459,8 @@ def _found(problem: Problem, index: int, bit: int) -> str:
     import numpy
 
     weights = _weights(problem, index)
+    if weights is None:
+        return ""
     if bit == _SUMS:
         first, second = (float(each.sum()) for each in weights)
         return f", found {first!r} and {second!r}"

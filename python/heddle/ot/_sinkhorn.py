@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import math
+import sys
 
 from .._values import has_axes, real, short, whole
 from ..errors import BadInput
@@ -97,8 +98,10 @@ def sinkhorn(
 
     Raises:
         BadInput: shapes that do not fit, an option out of its range, a type or device that does not fit; weights in
-            float64, as numbers of Python or on the CPU, that a solve in float32 cannot hold. On the CPU also weights that are negative or NaN or whose sums differ, and NaN or -inf in `M` or `init`; on a GPU, nothing
-            waits for the solve, and `OTResult.status` reports these.
+            float64, as numbers of Python or on the CPU, that a solve in float32 cannot hold; a tensor with a tangent of
+            the forward mode; weights that need a gradient, if `M` is no tensor of PyTorch. On the CPU also weights that are
+            negative or NaN or whose sums differ, NaN or -inf in `M`, and NaN in `init`; on a GPU, nothing waits for the
+            solve, and `OTResult.status` reports these.
         Unavailable: no GPU, driver or NVRTC.
     """
     check_order(M, b)
@@ -137,13 +140,15 @@ def sinkhorn(
     if isinstance(anneal, str):
         if anneal != "geometric":
             raise BadInput(f"anneal: expected None, 'geometric' or an array, found {short(anneal)}")
-        scalars.add("eps0", eps0, lambda x: 0 < x < math.inf, "a positive number")
-        scalars.add("decay", decay, lambda x: 0 < x < 1, "a number between 0 and 1")
         loop["anneal"] = anneal
     elif anneal is not None:
         epsilons = Vectors(problems, anneal, "anneal", None, "f64")
         lists["epsilons"] = epsilons.members
         loop["anneal"] = "list"
+    # Without geometric annealing, they are checked and not used.
+    geometric = scalars if loop.get("anneal") == "geometric" else _Scalars(problems)
+    geometric.add("eps0", eps0, lambda x: 0 < x < math.inf, "a positive number")
+    geometric.add("decay", decay, lambda x: 0 < x < 1, "a number between 0 and 1")
     if "anneal" in loop and matrix != "cost":
         raise BadInput("anneal: expected None with matrix='log_kernel', which contains one eps")
     scalars.add("tol", tol, lambda x: x == x, "a number")
@@ -162,6 +167,8 @@ def sinkhorn(
             sides.append(Uniform(problems, sizes, compute, weights == "log"))
         else:
             sides.append(Vectors(problems, given, name, sizes, compute, weights=weights == "plain"))
+    if grad == "envelope" and problems.library.name != "torch":
+        _check_gradients(sides)
     if rho_a is None and rho_b is None and not normalize:
         _check_sides(problems, (a, b))
     problem = Problem(problems, sides[0], sides[1], options, {name: values[name] for name in shared}, compute)
@@ -247,6 +254,19 @@ class _Scalars:
         return self.values
 
 
+def _check_gradients(sides: Sequence[Vectors]) -> None:
+    """Refuses weights that need a gradient with costs of another library than PyTorch: the value would have none."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.is_grad_enabled():
+        return
+    for name, side in zip("ab", sides):
+        if any(getattr(array, "requires_grad", False) for array in side.given):
+            raise BadInput(
+                f"{name}: expected weights that need no gradient, because M is no tensor of PyTorch, found a tensor that "
+                "needs one: make M a tensor, or detach() the weights"
+            )
+
+
 def _check_sides(problems: Problems, given: tuple[Any, Any]) -> None:
     """Refuses a matrix without rows or without columns whose other side has uniform weights: their sum is 1, not 0."""
     for index, shape in enumerate(problems.shapes):
@@ -262,6 +282,16 @@ def _is_vector(value: Any) -> bool:
     return isinstance(value, (list, tuple)) or has_axes(value)
 
 
+def _refuse_nan(name: str, values: Any) -> None:
+    """Refuses initial potentials on the host that are NaN; None: they are on a GPU."""
+    import numpy
+
+    places = [] if values is None else numpy.argwhere(values != values)
+    if len(places):
+        at = ", ".join(map(str, places[0].tolist()))
+        raise BadInput(f"{name}: expected initial potentials that are not NaN, found nan at {at}")
+
+
 def _starts(problems: Problems, init: Any, compute: str) -> list[list[Any] | None]:
     """Copies of the initial potentials, in the order of the problems."""
     if init is None:
@@ -272,6 +302,10 @@ def _starts(problems: Problems, init: Any, compute: str) -> list[list[Any] | Non
     starts: list[list[Any] | None] = []
     for axis, given in enumerate(init):
         sizes = [shape[axis] for shape in problems.shapes]
-        read = Vectors(problems, given, f"init[{axis}]", sizes, compute)
+        name = f"init[{axis}]"
+        read = Vectors(problems, given, name, sizes, compute)
+        for index, (part, array) in enumerate(zip(read.given, read.arrays)):
+            where = f"{name}[{index}]" if len(read.arrays) > 1 else name
+            _refuse_nan(where, problems.library.on_host(part, array))
         starts.append(read.arrays * (problems.count if read.shared and problems.form != "single" else 1))
     return starts

@@ -19,6 +19,25 @@ func.func @scale(%x: !list {foreach.donate = 0 : i64}, %by: !num {foreach.defaul
   return %y : !list
 })mlir");
 
+  // Scalar arguments of types that CUDA's `__ldg` does not read.
+  programs.add("ScalarsOfAllTypes", R"mlir(
+func.func @scalars_of_all_types(%x: !list {foreach.donate = 0 : i64}, %flag: tensor<i1>, %half: tensor<f16>,
+                                %brain: tensor<bf16>, %byte: tensor<i8>, %short: tensor<i16>) -> !list {
+  %y = foreach.map (%x = %x : !list, %flag = %flag : tensor<i1>, %half = %half as f32 : tensor<f16>,
+                    %brain = %brain as f32 : tensor<bf16>, %byte = %byte : tensor<i8>,
+                    %short = %short : tensor<i16>) -> !list {
+    %b = arith.sitofp %byte : i8 to f32
+    %s = arith.sitofp %short : i16 to f32
+    %p = arith.mulf %x, %half : f32
+    %q = arith.addf %p, %brain : f32
+    %r = arith.addf %q, %b : f32
+    %t = arith.addf %r, %s : f32
+    %y = arith.select %flag, %t, %x : f32
+    foreach.yield %y : f32
+  }
+  return %y : !list
+})mlir");
+
   // Positions in a vector, in a tile that is whole and in one that is not.
   programs.add("PositionsOfElements", R"mlir(
 func.func @positions(%x: !list {foreach.donate = 0 : i64}) -> (!list, !longs, !each) {

@@ -214,7 +214,7 @@ TEST(PlanValidation, Panels) {
            [](PlanPanel &p) { p.keptOfColumn = INT32_MAX; }})
     EXPECT_CONTAINS(says(change), "panel: expected 0 to 4096 bytes");
   EXPECT_CONTAINS(says([](PlanPanel &p) { p.arguments[4].index = 4; }),
-                  "expected a scratch area in 0..4, found 4");
+                  "expected a scratch area in [0, 4), found 4");
   EXPECT_CONTAINS(says([](PlanPanel &p) { p.arguments[1].index = 0; }),
                   "lists are passed through tables");
 }
@@ -317,7 +317,7 @@ TEST(PlanValidation, Buffers) {
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[0].defaultValue = 1; }),
                   "default for scalars only");
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].members = 9; }),
-                  "members: expected a buffer in 0..7, found 9");
+                  "members: expected a buffer in [0, 7), found 9");
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].members = 4; }),
                   "expected another list, found 'lr'");
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].extents.clear(); }),
@@ -325,7 +325,7 @@ TEST(PlanValidation, Buffers) {
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].extents[0].buffer = 5; }),
                   "extents of another buffer");
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].extents[0].dimension = 1; }),
-                  "dimension in 0..1 of 'param'");
+                  "dimension in [0, 1) of 'param'");
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].extents[0].buffer = 4; }),
                   "expected a list, found scalar 'lr'");
 }
@@ -336,10 +336,10 @@ TEST(PlanValidation, ExtentsAndMembersOfLists) {
   };
   // A list of rank 0 has no dimension.
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].extents[0] = {2, 0}; }),
-                  "extents: expected a dimension in 0..0 of 'step', found 0");
+                  "extents: expected a dimension in [0, 0) of 'step', found 0");
   EXPECT_CONTAINS(
       says([](Plan &p) { p.tables[0].segments[0].count = ExtentRef{2, 0}; }),
-      "count: expected a dimension in 0..0 of 'step', found 0");
+      "count: expected a dimension in [0, 0) of 'step', found 0");
   // Lists that follow each other.
   auto addList = [](Plan &p, ExtentRef extent, int members) {
     PlanBuffer list = p.buffers[5];
@@ -454,7 +454,7 @@ TEST(PlanValidation, ScratchAndNodes) {
   EXPECT_CONTAINS(says([](Plan &p) { p.scratch[0].bytes = -1; }),
                   "at least 0 bytes");
   EXPECT_CONTAINS(says([](Plan &p) { p.scratch[0].table = 4; }),
-                  "expected a table in 0..1, found 4");
+                  "expected a table in [0, 1), found 4");
   EXPECT_CONTAINS(
       says([](Plan &p) { p.scratch[0].per = ScratchPer::TileColumn; }),
       "rank 2 for 'tile_column'");
