@@ -182,6 +182,15 @@ def test_what_has_no_gradient():
     for name in ("product", "projection"):
         with pytest.raises(heddle.Unavailable, match=f"^OTResult.{name} has no gradient"):
             getattr(result, name)(torch.ones(4, 2)).sum().backward()
+        # Nor by the points.
+        points = torch.ones(4, 2, requires_grad=True)
+        for costs, given in ((M.detach(), points), ([M.detach()], [points])):
+            moved = getattr(heddle.ot.solve(costs, a, b, 0.3), name)(given)
+            with pytest.raises(heddle.Unavailable, match=f"^OTResult.{name} has no gradient"):
+                sum(moved).sum().backward()
+        assert not getattr(heddle.ot.solve(M, a, b, 0.3, grad="detach"), name)(points).requires_grad
+        with torch.no_grad():
+            assert not getattr(result, name)(points).requires_grad
     with pytest.raises(heddle.Unavailable, match="^OTResult.potential_b has no gradient"):
         result.potentials[1].sum().backward()
     first, = torch.autograd.grad(result.value, M, create_graph=True)

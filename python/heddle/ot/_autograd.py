@@ -24,6 +24,7 @@ from ._inputs import PerProblem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from ._problem import Problem
@@ -74,12 +75,12 @@ def value(result: OTResult) -> Any:
         return _Value.apply(result, *result._inputs)
 
 
-def without_gradient(result: OTResult, name: str, found: Any) -> Any:
-    """A result, through which asking for a gradient is an error."""
+def without_gradient(name: str, found: Any, inputs: Sequence[Any]) -> Any:
+    """A result, through which asking for a gradient by the inputs is an error."""
     if isinstance(found, list):
-        return [without_gradient(result, name, member) for member in found]
+        return [without_gradient(name, member, inputs) for member in found]
     with torch.enable_grad():  # as for the value
-        return _WithoutGradient.apply(f"OTResult.{name}", found, *result._inputs)
+        return _WithoutGradient.apply(f"OTResult.{name}", found, *inputs)
 
 
 def _gradients(result: OTResult, grad: Any) -> list[Any]:

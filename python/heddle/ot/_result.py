@@ -109,7 +109,8 @@ class OTResult:
         self._host: dict[str, Any] = {}
         self._held = {name: _hold(name, block) for name, block in results.items()}
         self._inputs: list[Any] = []
-        if grad == "envelope" and problem.problems.library.records_gradients():
+        self._is_envelope = grad == "envelope"
+        if self._is_envelope and problem.problems.library.records_gradients():
             given = [*problem.problems.given, *problem.a.given, *problem.b.given]
             self._inputs = [array for array in given if getattr(array, "requires_grad", False)]
 
@@ -237,10 +238,15 @@ class OTResult:
         problem = self._problem
         problem.check_unchanged()
         found = transport(problem, {name: self._unchanged(name) for name in problem.potential_names}, points, output)
-        if self._inputs and self._library.records_gradients():
-            from . import _autograd
+        if self._library.records_gradients():
+            inputs = self._inputs
+            if self._is_envelope:
+                given = points if isinstance(points, (list, tuple)) else [points]
+                inputs = [*inputs, *(each for each in given if getattr(each, "requires_grad", False))]
+            if inputs:
+                from . import _autograd
 
-            return _autograd.without_gradient(self, output, found)
+                return _autograd.without_gradient(output, found, inputs)
         return found
 
     # ------------------------------------------------------------------------------------------------------------------
@@ -351,7 +357,7 @@ class OTResult:
         if self._inputs:
             from . import _autograd
 
-            return _autograd.without_gradient(self, attribute, found)
+            return _autograd.without_gradient(attribute, found, self._inputs)
         return found
 
     def _output(self, name: str) -> Any:

@@ -286,7 +286,9 @@ def _refuse_nan(name: str, values: Any) -> None:
     """Refuses initial potentials on the host that are NaN; None: they are on a GPU."""
     import numpy
 
-    places = [] if values is None else numpy.argwhere(values != values)
+    if values is None:
+        return
+    places = numpy.argwhere(values != values)
     if len(places):
         at = ", ".join(map(str, places[0].tolist()))
         raise BadInput(f"{name}: expected initial potentials that are not NaN, found nan at {at}")
