@@ -116,12 +116,24 @@ static bool mayBeOfScalars(func::FuncOp function) {
   return type && isa<FunctionType>(type.getValue()) && isOfScalars(function);
 }
 
+/// The functions of a module that may be invalid, with and without regions.
+static SmallVector<func::FuncOp> functionsOf(ModuleOp module) {
+  SmallVector<func::FuncOp> functions;
+  for (Region &region : module->getRegions())
+    for (Operation &op : region.getOps())
+      if (auto function = dyn_cast<func::FuncOp>(op);
+          function && function->getNumRegions() == 1)
+        functions.push_back(function);
+  return functions;
+}
+
 LogicalResult heddle::checkCalls(ModuleOp module) {
   llvm::DenseMap<StringAttr, func::FuncOp> functions;
-  for (auto function : module.getOps<func::FuncOp>())
+  SmallVector<func::FuncOp> all = functionsOf(module);
+  for (func::FuncOp function : all)
     if (StringAttr name = function.getSymNameAttr())
       functions.try_emplace(name, function);
-  for (auto function : module.getOps<func::FuncOp>()) {
+  for (func::FuncOp function : all) {
     bool isProgram = !mayBeOfScalars(function);
     auto checked = function.walk([&](func::CallOp call) {
       FlatSymbolRefAttr name = call.getCalleeAttr();

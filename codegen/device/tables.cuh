@@ -2,7 +2,6 @@
 //
 // docs/plan.md describes their layout and the kernel that writes tile descriptors.
 #pragma once
-#include "ptx.cuh"
 
 // The blocks that should fit on a multiprocessor. If that leaves too few registers, so
 // that the compiler spills, the source is compiled again for fewer blocks.
@@ -39,10 +38,17 @@ __device__ __forceinline__ int chosen_member(const table &table, int k) { return
 
 // The value at `from`, which the launch does not write. Flags and numbers of 16 bits are
 // read as their bits.
-template <class T> __device__ __forceinline__ T read_constant(const T *from) { return __ldg(from); }
-__device__ __forceinline__ bool read_constant(const bool *from) { return __ldg(reinterpret_cast<const unsigned char *>(from)); }
-__device__ __forceinline__ f16 read_constant(const f16 *from) { return {__ldg(reinterpret_cast<const unsigned short *>(from))}; }
-__device__ __forceinline__ bf16 read_constant(const bf16 *from) { return {__ldg(reinterpret_cast<const unsigned short *>(from))}; }
+template <class T> __device__ __forceinline__ T read_constant(const T *from) {
+  if constexpr (sizeof(T) == 1) {
+    union { unsigned char bits; T value; } read = {__ldg(reinterpret_cast<const unsigned char *>(from))};
+    return read.value;
+  } else if constexpr (sizeof(T) == 2) {
+    union { unsigned short bits; T value; } read = {__ldg(reinterpret_cast<const unsigned short *>(from))};
+    return read.value;
+  } else {
+    return __ldg(from);
+  }
+}
 
 // A scalar argument that nothing in the program writes: its value, or its address
 // in the caller's memory.

@@ -288,7 +288,7 @@ def _refuse_nan(name: str, values: Any) -> None:
 
     if values is None:
         return
-    places = numpy.argwhere(values != values)
+    places: Any = numpy.argwhere(values != values)
     if len(places):
         at = ", ".join(map(str, places[0].tolist()))
         raise BadInput(f"{name}: expected initial potentials that are not NaN, found nan at {at}")
