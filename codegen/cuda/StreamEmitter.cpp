@@ -64,10 +64,12 @@ void StreamEmitter::loadElements(Held held) {
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
     if (!isElementArgument(argument))
       continue;
-    if (held != Held::round)
-      os << "heddle::load_rounds<" << layout.threads << ">("
-         << (held == Held::tile ? "" : "aligned, ") << pointers[slot]
-         << (held == Held::tile ? "" : ", tile.count") << ", "
+    if (held == Held::tile)
+      os << "heddle::load_rounds<" << layout.threads << ">(" << pointers[slot]
+         << ", " << scope[argument] << ");\n";
+    else if (held == Held::part)
+      os << "heddle::load_rounds<" << layout.threads << ", " << slots.vector
+         << ">(aligned, " << pointers[slot] << ", tile.count, "
          << scope[argument] << ");\n";
     else // an operand that the sweep replaces is not read again
       os << access("load", slots.operands[slot].written)

@@ -134,18 +134,10 @@ __device__ __forceinline__ void load_rounds(const Stored *from, Elements (&to)[R
     load<Threads, false, true>(true, from, /*count=*/0, to[round], round);
 }
 
-// Reads all rounds of a tile that may have fewer elements, before any of them is used.
-template <int Threads, class Stored, class T, int Rounds, int N>
-__device__ __forceinline__ void load_rounds(bool aligned, const Stored *from, int count, T (&to)[Rounds][N]) {
-#pragma unroll
-  for (int round = 0; round < Rounds; ++round) {
-    if (round * Threads * N >= count)
-      break;
-    load_round<Threads>(aligned && position_in_round<Threads, N>(round, N - 1) < count, from, count, round, to[round]);
-  }
-}
-template <int Threads, class Stored, int Rounds, int N>
-__device__ __forceinline__ void load_rounds(bool aligned, const Stored *from, int count, packed<Stored, N> (&to)[Rounds]) {
+// Reads all rounds of a tile that may have fewer elements, before any of them is used; N
+// elements a round.
+template <int Threads, int N, class Stored, class Elements, int Rounds>
+__device__ __forceinline__ void load_rounds(bool aligned, const Stored *from, int count, Elements (&to)[Rounds]) {
 #pragma unroll
   for (int round = 0; round < Rounds; ++round) {
     if (round * Threads * N >= count)
