@@ -274,6 +274,8 @@ static bool countsForOtherLoop(foreach::MapOp map) {
 LogicalResult Outliner::moveToEpilogues(Block &block) {
   llvm::DenseMap<Operation *, SmallVector<foreach::MapOp, 1>> maps;
   auto append = [&] {
+    if (maps.empty())
+      return;
     // An epilogue may read results of an earlier one.
     for (SweepOp sweep : llvm::to_vector(block.getOps<SweepOp>()))
       if (auto found = maps.find(sweep); found != maps.end())
