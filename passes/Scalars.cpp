@@ -227,34 +227,35 @@ static void mergeEqual(Operation *root) {
 /// folds to NaN. Folds all other operations of `root` first, because they may
 /// give such zeros.
 static void foldAtan2OfZeros(Operation *root) {
-  SmallVector<math::Atan2Op> all;
+  bool found = false;
   SmallVector<Operation *> others;
   root->walk([&](Operation *op) {
-    if (auto atan2 = dyn_cast<math::Atan2Op>(op))
-      all.push_back(atan2);
+    if (isa<math::Atan2Op>(op))
+      found = true;
     else if (op != root)
       others.push_back(op);
   });
-  if (all.empty())
+  if (!found)
     return;
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
       .setStrictness(GreedyRewriteStrictness::ExistingOps);
   (void)applyOpPatternsGreedily(others, RewritePatternSet(root->getContext()),
                                 config);
-  for (math::Atan2Op op : all) {
+  // The folds may have erased some of them.
+  root->walk([](math::Atan2Op op) {
     FloatAttr y, x;
     if (!matchPattern(op.getLhs(), m_Constant(&y)) ||
         !matchPattern(op.getRhs(), m_Constant(&x)) || !y.getValue().isZero() ||
         !x.getValue().isZero())
-      continue;
+      return;
     OpBuilder builder(op);
     double value = std::atan2(y.getValueAsDouble(), x.getValueAsDouble());
     Value constant = arith::ConstantOp::create(
         builder, op.getLoc(), FloatAttr::get(op.getType(), value));
     op.replaceAllUsesWith(constant);
     op.erase();
-  }
+  });
 }
 
 void cleanBodies(Operation *root) {
