@@ -83,7 +83,7 @@ int runInChild(const std::function<int()> &body) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR)
     ;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 std::string runProgram(const std::vector<std::string> &arguments) {

@@ -47,8 +47,8 @@ struct Executables {
   static heddle_executable *cudaSum();
 };
 
-/// Runs `body` in a child of fork(). The exit code is the result of `body`; -1
-/// after a signal or 60 seconds.
+/// Runs `body` in a child of fork(). Returns the result of `body`, or the
+/// negative number of the signal that ended the child: SIGALRM after 60 seconds.
 int runInChild(const std::function<int()> &body);
 
 /// Runs this test program in another process. Returns its output, or an empty

@@ -108,8 +108,15 @@ struct Slot {
 } table[slots];
 Live live{0, 0};
 pthread_spinlock_t tableLock;
-[[maybe_unused]] const int lockCreated =
-    pthread_spin_init(&tableLock, PTHREAD_PROCESS_PRIVATE);
+void createLock() { pthread_spin_init(&tableLock, PTHREAD_PROCESS_PRIVATE); }
+// Another thread may hold the lock at a fork. The child gets a new one. Its
+// table may have half an entry, but no child counts its allocations. The lock
+// is not taken before the fork, because the library waits there for calls that
+// allocate.
+[[maybe_unused]] const int lockCreated = [] {
+  createLock();
+  return pthread_atfork(nullptr, nullptr, createLock);
+}();
 
 size_t slotOf(uintptr_t address) {
   return (address >> 4) * 0x9e3779b97f4a7c15u >> 42;
