@@ -210,7 +210,7 @@ static std::string programName(ModuleOp module) {
   return "program";
 }
 
-llvm::Error Compilation::lower(std::unique_ptr<PassInstrumentation> watch) {
+llvm::Error Compilation::checkProgram() {
   auto isProgram = [](Operation &op) {
     return isa<func::FuncOp, fused::ProgramOp>(op);
   };
@@ -227,6 +227,12 @@ llvm::Error Compilation::lower(std::unique_ptr<PassInstrumentation> watch) {
         << other->getName() << "'";
     return failure("");
   }
+  return llvm::Error::success();
+}
+
+llvm::Error Compilation::lower(std::unique_ptr<PassInstrumentation> watch) {
+  if (llvm::Error error = checkProgram())
+    return error;
   PassManager manager(context);
   buildPipeline(manager, options);
   if (watch)
@@ -316,6 +322,8 @@ public:
     std::string text;
     llvm::raw_string_ostream os(text);
     if (stage == "foreach") {
+      if (llvm::Error error = compilation.checkProgram())
+        return error;
       printProgram(compilation.getModule(), os);
       return text;
     }

@@ -43,6 +43,9 @@ public:
   /// standard program's option `dtype`.
   llvm::Error read(llvm::StringRef program, llvm::StringRef dtype = "");
 
+  /// An error unless the module has one function or one fused program, and
+  /// nothing else. `read` has inlined the private functions.
+  llvm::Error checkProgram();
   /// Runs the pipeline. The module then holds one fused program with assigned
   /// buffers. `watch` is called before and after each pass.
   llvm::Error lower(std::unique_ptr<mlir::PassInstrumentation> watch = {});

@@ -8,7 +8,11 @@
 #include "runtime/support/Text.h"
 
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Unicode.h"
+
+#include <tuple>
 
 using namespace llvm;
 
@@ -78,16 +82,40 @@ static size_t controlBytes(StringRef text) {
   return isControl ? 2 : 0;
 }
 
+/// The formatting character of UTF-8 with which `text` begins, such as U+202E,
+/// and its bytes; 0 bytes if it begins with another one.
+static std::pair<UTF32, size_t> formattingCharacter(StringRef text) {
+  if (static_cast<unsigned char>(text.front()) < 0x80)
+    return {0, 0};
+  const auto *begin = reinterpret_cast<const UTF8 *>(text.begin());
+  const UTF8 *end = begin;
+  UTF32 character = 0;
+  if (convertUTF8Sequence(&end, reinterpret_cast<const UTF8 *>(text.end()),
+                          &character, strictConversion) != conversionOK)
+    return {0, 0};
+  // U+2028 and U+2029 end a line and a paragraph.
+  bool formats = sys::unicode::isFormatting(static_cast<int>(character)) ||
+                 character == 0x2028 || character == 0x2029;
+  return {character, formats ? end - begin : 0};
+}
+
 std::string printable(StringRef text) {
   std::string result;
   while (!text.empty()) {
-    size_t control = controlBytes(text);
-    if (control)
+    size_t bytes = controlBytes(text);
+    if (bytes) {
       result +=
-          formatv("\\x{0:x-2}", static_cast<unsigned char>(text[control - 1]));
-    else
-      result += text.front();
-    text = text.drop_front(std::max<size_t>(control, 1));
+          formatv("\\x{0:x-2}", static_cast<unsigned char>(text[bytes - 1]));
+    } else {
+      UTF32 character;
+      std::tie(character, bytes) = formattingCharacter(text);
+      if (bytes)
+        result += formatv(character > 0xffff ? "\\U{0:x-8}" : "\\u{0:x-4}",
+                          character);
+      else
+        result += text.front();
+    }
+    text = text.drop_front(std::max<size_t>(bytes, 1));
   }
   return result;
 }

@@ -233,6 +233,9 @@ static Expected<RunRequest> readRequest(const Arguments &arguments) {
   request.settings.origin = std::move(model.origin);
   request.check = arguments.has("--check");
   request.allowUnchecked = arguments.has("--allow-unchecked");
+  if (request.allowUnchecked && !request.check)
+    return usageError("option '--allow-unchecked' expects '--check', found "
+                      "none: without it, no element is checked");
   auto program = readProgram(arguments.operand());
   if (!program)
     return program.takeError();

@@ -81,6 +81,16 @@ TEST(TextTest, EscapesControlCharacters) {
             "line\n\tline\r\n\xc3\xa9\xc2\xa0");
 }
 
+TEST(TextTest, EscapesFormattingCharacters) {
+  EXPECT_EQ(printable("a\xe2\x80\xae"
+                      "b\xe2\x80\xa8"),
+            "a\\u202eb\\u2028");
+  EXPECT_EQ(printable("\xf3\xa0\x80\xa0"), "\\U000e0020");
+  // An ellipsis, a character of four bytes, and bytes that are not UTF-8.
+  for (StringRef same : {"\xe2\x80\xa6", "\xf0\x9f\x98\x80", "\xe2\x80", "\xff"})
+    EXPECT_EQ(printable(same), same);
+}
+
 TEST(TextTest, ListsNames) {
   EXPECT_EQ(listed({}), "");
   EXPECT_EQ(listed({"a", "b"}), "'a', 'b'");

@@ -39,9 +39,9 @@ static constexpr size_t kMaxMembers = 1 << 20;
 /// The contents of a regular file. They are copied, because a file that becomes
 /// shorter must not end the process.
 static Expected<std::unique_ptr<MemoryBuffer>> readData(StringRef path) {
-  auto fail = [&](const Twine &text) {
-    return makeError(StatusCode::BadInput, "cannot read data file '{0}': {1}",
-                     path, text.str());
+  auto fail = [&](const Twine &text, StatusCode status = StatusCode::BadInput) {
+    return makeError(status, "cannot read data file '{0}': {1}", path,
+                     text.str());
   };
   sys::fs::file_status status;
   if (std::error_code code = sys::fs::status(path, status))
@@ -55,7 +55,10 @@ static Expected<std::unique_ptr<MemoryBuffer>> readData(StringRef path) {
                                       /*RequiresNullTerminator=*/false,
                                       /*IsVolatile=*/true);
   if (!buffer)
-    return fail(buffer.getError().message());
+    return fail(buffer.getError().message(),
+                buffer.getError() == std::errc::not_enough_memory
+                    ? StatusCode::Failed
+                    : StatusCode::BadInput);
   return std::move(*buffer);
 }
 
