@@ -213,7 +213,7 @@ def Foreach_YieldOp : Foreach_Op<"yield", [Pure, Terminator, AttrSizedOperandSeg
 }
 
 def Foreach_SignOp : Foreach_Op<"sign", [Pure, SameOperandsAndResultType]> {
-  let summary = "-1, 0 or 1 for a negative, zero or positive operand; NaN stays NaN";
+  let summary = "-1 or 1 for a negative or positive operand; zeros, of either sign, and NaN stay as they are";
   let description = [{
     ```mlir
     %u = foreach.sign %c : f32

@@ -63,10 +63,9 @@ static void prodigy(Rule &rule, const ProdigyOptions &o) {
   auto d = rule.tensorState("d", o.d0), most = rule.tensorState("d_max", o.d0);
   auto numerator = rule.tensorState("d_numerator");
   Term lr = rule.hyper("lr", o.lr), b1 = rule.hyper("beta1", o.beta1);
-  Term b2 = rule.hyper("beta2", o.beta2);
+  Term b2 = rule.hyper("beta2", o.beta2), eps = rule.hyper("eps", o.eps);
   Term b3 = o.beta3 != 0 ? rule.hyper("beta3", o.beta3) : sqrt(b2);
-  Term eps = rule.hyper("eps", o.eps);
-  Term decay = rule.hyper("weight_decay", o.weightDecay);
+  Term decay = rule.hyper("weight_decay", o.weightDecay), learns = lr > 0;
   Term d0 = rule.hyper("d0", o.d0), scale = rule.hyper("d_coef", o.coefficient);
 
   if (o.weightDecay != 0 && !o.decoupled)
@@ -75,7 +74,6 @@ static void prodigy(Rule &rule, const ProdigyOptions &o) {
   if (o.corrects)
     rate = rate * sqrt(1 - pow(b2, t + 1)) / (1 - pow(b1, t + 1));
   Term weight = (d / d0 * (o.safeguards ? d : rate)).as("weight");
-  Term learns = lr > 0;
   p0 = where(t == 0, p, p0);
   m = where(learns, m * b1 + d * (1 - b1) * g, m);
   v = where(learns, v * b2 + d * d * (1 - b2) * g * g, v);
@@ -83,7 +81,6 @@ static void prodigy(Rule &rule, const ProdigyOptions &o) {
   Term nearer = (d / d0 * rate).as("nearer") * (g * (p0 - p));
   Term change = sum(where(learns, nearer, 0), Over::list).as("change");
   Term length = sum(where(learns, abs(s), 0), Over::list).as("length");
-
   Term moves = length != 0, total = numerator * b3 + change;
   Term hat = (scale * total / length).as("d_hat");
   Term highest = where(hat > most, hat, most).as("highest");

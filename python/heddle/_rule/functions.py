@@ -86,7 +86,7 @@ def _binary(function: Callable[[Any, Any], Any]) -> Binary:
 
 
 def sign(x: Number) -> Number:
-    """-1, 0 or 1 for a negative, zero or positive number; NaN stays NaN."""
+    """-1 or 1 for a negative or positive number; zeros, of either sign, and NaN stay as they are."""
     value: Number = _apply("sign", x)
     return value
 
