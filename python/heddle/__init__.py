@@ -24,12 +24,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-import importlib
-
 from .errors import BadInput, Error, Failed, Unavailable
-from .executable import BufferInfo, Executable, compile, load_plan
-from .graph import Graph, ListBinding, Memory
-from .inspection import doctor, emit, explain, statistics
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,6 +90,17 @@ if TYPE_CHECKING:
     from ._rule.rule import Rule as Rule
     from ._rule.rule import rule as rule
     from ._rule.values import Value as Value
+    from .executable import BufferInfo as BufferInfo
+    from .executable import Executable as Executable
+    from .executable import compile as compile
+    from .executable import load_plan as load_plan
+    from .graph import Graph as Graph
+    from .graph import ListBinding as ListBinding
+    from .graph import Memory as Memory
+    from .inspection import doctor as doctor
+    from .inspection import emit as emit
+    from .inspection import explain as explain
+    from .inspection import statistics as statistics
 
     __version__: str
 
@@ -116,16 +122,34 @@ __all__ = [
     "statistics",
 ]
 
-# Submodules that are imported when first used.
-_SUBMODULES = ("arrays", "dtypes", "optim", "ot")
+# Everything but the errors is imported when it is first used: importing heddle reads two files, and no other module.
 
-# Names of rules, and the modules in the folder _rule that define them, which are imported when first used.
+_SUBMODULES = ("arrays", "dtypes", "optim", "ot")
+# Submodules whose names are here, too.
+_OTHERS = ("executable", "graph", "inspection")
+
+# Names of rules that the module _rule.functions defines, or imports.
 _FUNCTIONS = (
     "abs all amax amin any argmax argmin atan atan2 bits ceil copysign cos element erf exp exp2 expm1 extent floor "
     "fma fmax fmin fmod from_bits hyper index integer isfinite isinf isnan log log10 log1p log2 maximum mean minimum "
     "norm per_tensor pow round round_away rsqrt sign sin sqrt step sum tan tanh trunc where"
 )
-_RULE = {name: "functions" for name in _FUNCTIONS.split()} | {"rule": "rule", "Rule": "rule", "Value": "values"}
+_RULE = {name: "_rule.functions" for name in _FUNCTIONS.split()}
+_RULE |= {"rule": "_rule.rule", "Rule": "_rule.rule", "Value": "_rule.values"}
+_MODULES = {
+    **_RULE,
+    "BufferInfo": "executable",
+    "Executable": "executable",
+    "Graph": "graph",
+    "ListBinding": "graph",
+    "Memory": "graph",
+    "compile": "executable",
+    "doctor": "inspection",
+    "emit": "inspection",
+    "explain": "inspection",
+    "load_plan": "executable",
+    "statistics": "inspection",
+}
 
 
 if not TYPE_CHECKING:  # a type checker refuses names that do not exist
@@ -135,13 +159,13 @@ if not TYPE_CHECKING:  # a type checker refuses names that do not exist
             from ._library import version
 
             return version()
-        if name in _SUBMODULES:
-            return importlib.import_module(f"{__name__}.{name}")
-        if name in _RULE:
-            value = getattr(importlib.import_module(f"{__name__}._rule.{_RULE[name]}"), name)
-            globals()[name] = value
-            return value
-        raise AttributeError(f"module 'heddle' has no attribute '{name}'")
+        if name not in _MODULES and name not in _SUBMODULES and name not in _OTHERS:
+            raise AttributeError(f"module 'heddle' has no attribute '{name}'")
+        from importlib import import_module
+
+        module = import_module(f"{__name__}.{_MODULES.get(name, name)}")
+        value = globals()[name] = getattr(module, name) if name in _MODULES else module
+        return value
 
 
 def __dir__() -> list[str]:

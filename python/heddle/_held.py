@@ -4,17 +4,19 @@ A reference to an array keeps its memory alive only as long as the array keeps i
 ``tensor.data = other`` free the memory of a tensor of torch, and ``resize(..., refcheck=False)`` that of an array of
 NumPy, whatever refers to them. Buffers need no check: an exported one cannot be resized.
 
+`Held` is the record of such arrays, for graphs (what is bound) and for results of heddle.ot (what they read later).
+
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 from __future__ import annotations
 
+import operator
 import sys
 import weakref
 
 from . import _fast
-from .errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,75 +24,73 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def memory_of(array: Any) -> Any:
-    """Facts about an array that change if its memory is freed or replaced; None if that cannot be.
-
-    They are the address, the element type, the shape, the strides, and the extent of the memory that owns the elements.
-    No element is read, and no device is waited for.
-    """
-    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
-    if torch is not None and isinstance(array, torch.Tensor):
-        size = array.untyped_storage().nbytes()
-        return array.data_ptr(), array.dtype, tuple(array.shape), tuple(array.stride()), array.device, size
-    if numpy is not None and isinstance(array, numpy.ndarray):
-        owner = _owner(numpy, array)
-        begin = owner.__array_interface__["data"][0]
-        address = begin if owner is array else array.__array_interface__["data"][0]
-        return address, array.dtype, array.shape, array.strides, begin, owner.nbytes
-    jax = sys.modules.get("jax")
-    if jax is not None and isinstance(array, jax.Array):
-        return bool(array.is_deleted())
-    if hasattr(array, "__cuda_array_interface__"):
-        interface = array.__cuda_array_interface__
-        return interface["data"][0], interface["typestr"], tuple(interface["shape"]), interface.get("strides")
-    return None
-
-
 class Held:
-    """Arrays that are read again later, as they are now. It keeps them alive.
+    """Arrays that are used again later, as they are now. It keeps them alive.
+
+    A check of tensors of torch takes some nanoseconds for each. Other arrays cost a microsecond each, unless `bound`.
 
     Args:
-        arrays: objects of any kind, with the name of each for messages. Only arrays of libraries can lose their memory.
+        arrays: objects of any kind. Only arrays of libraries can lose their memory.
+        name_of: the name of an array, by its place in `arrays`, for messages.
+        bound: whether steps of a graph use the arrays. Then a write is no change, and arrays of NumPy cannot be resized
+            as long as this lives, so that they need no check. Only tensors of torch are checked.
     """
 
-    def __init__(self, arrays: Iterable[tuple[str, Any]]) -> None:
-        known: dict[int, tuple[str, Any]] = {}
-        for name, array in arrays:
-            known.setdefault(id(array), (name, array))
-        self._kept = [(name, array, memory_of(array), _writes(array)) for name, array in known.values()]
+    def __init__(self, arrays: Sequence[Any], name_of: Callable[[int], str], *, bound: bool = False) -> None:
+        torch = sys.modules.get("torch")
+        self._name_of = name_of
+        tensors, self._places, self._others, self._kept = [], [], [], []
+        for place, array in enumerate(arrays):
+            if torch is not None and isinstance(array, torch.Tensor):
+                tensors.append(array)
+                self._places.append(place)
+            elif bound:
+                self._kept.append((array, _pin(array)))
+            else:
+                memory = _memory_of(array)
+                self._kept.append(array) if memory is None else self._others.append((place, array, memory))
+        self._tensors = tuple(tensors)
+        if tensors:
+            self._api = _fast.exchange_api(torch.Tensor)  # type: ignore[union-attr]  # there are tensors
+            self._layouts = _fast.layouts(self._tensors, self._api)
+            self._addresses = bytearray(8 * len(tensors))
+            _fast.addresses(self._tensors, self._api, self._addresses, self._layouts)
+        self._writes = None if bound else _writes(self._tensors)
+
+    @property
+    def can_change(self) -> bool:
+        """Whether `changed` has something to check."""
+        return bool(self._tensors or self._others)
 
     def changed(self) -> str | None:
         """The name of an array that has other memory than before, or was written in place; None if there is none.
 
-        Only PyTorch counts writes, except to tensors made in inference mode.
+        No element is read, and no device is waited for. Only PyTorch counts writes, except to tensors made in inference
+        mode. A change of the layout, or of the size of the memory, is one of the memory.
         """
-        for name, array, memory, writes in self._kept:
-            try:
-                if memory_of(array) == memory and _writes(array) == writes:
-                    continue
-            except MemoryError:
-                raise
-            except Exception:  # the memory has gone, says the array's library
-                pass
-            return name
+        if self._tensors:
+            found = bytearray(self._addresses)  # not kept, so that calls of several threads need no lock
+            if _fast.addresses(self._tensors, self._api, found, self._layouts):
+                starts = range(0, len(found), 8)
+                return self._name_of_first(found[each : each + 8] != self._addresses[each : each + 8] for each in starts)
+            if self._writes is not None and self._writes != (writes := _writes(self._tensors)):
+                return self._name_of_first(map(operator.ne, writes, self._writes))
+        for place, array, memory in self._others:
+            if not _is_same(array, memory):
+                return self._name_of(place)
         return None
 
-
-def _writes(array: Any) -> int:
-    torch = sys.modules.get("torch")
-    if torch is None or not isinstance(array, torch.Tensor) or array.is_inference():
-        return 0
-    return int(array._version)
+    def _name_of_first(self, changes: Iterable[bool]) -> str:
+        """The name of the first tensor that has changed."""
+        return self._name_of(next(place for place, changed in zip(self._places, changes) if changed))
 
 
-def _owner(numpy: Any, array: Any) -> Any:
-    """The array whose memory an array of NumPy is a view of."""
-    while isinstance(array.base, numpy.ndarray):
-        array = array.base
-    return array
+def _writes(tensors: Sequence[Any]) -> list[int]:
+    """How often each tensor was written."""
+    return [0 if tensor.is_inference() else tensor._version for tensor in tensors]
 
 
-def pin(array: Any) -> Any:
+def _pin(array: Any) -> Any:
     """An object; while it lives, the memory of an array of NumPy is not freed. None for other arrays.
 
     NumPy does not resize an array to which there is a weak reference, even with ``refcheck=False``.
@@ -101,45 +101,38 @@ def pin(array: Any) -> Any:
     return weakref.ref(_owner(numpy, array))
 
 
-class BoundTensors:
-    """Tensors of torch that are bound under one name. A check of all takes some nanoseconds for each.
+def _memory_of(array: Any) -> Any:
+    """Facts about an array of another library than PyTorch that change if its memory is freed or replaced.
 
-    Args:
-        members: tensors.
-        name_of: the name of a member, by its place in `members`, for messages.
+    None if that cannot be. They are the address, the element type, the shape, the strides, and the extent of the memory
+    that owns the elements.
     """
-
-    def __init__(self, members: Sequence[Any], name_of: Callable[[int], str]) -> None:
-        self._tensors, self._name_of = tuple(members), name_of
-        self._api = _fast.exchange_api(sys.modules["torch"].Tensor)
-        self._layouts = _fast.layouts(self._tensors, self._api)
-        self._found = bytearray(8 * len(self._tensors))
-        _fast.addresses(self._tensors, self._api, self._found, self._layouts)
-        self._bound = bytes(self._found)
-
-    def check(self) -> None:
-        """Raises `BadInput` if a tensor has other memory than when it was bound. One thread at a time."""
-        if not _fast.addresses(self._tensors, self._api, self._found, self._layouts):
-            return
-        found, self._found[:] = bytes(self._found), self._bound
-        place = next(k for k in range(len(self._tensors)) if found[8 * k : 8 * k + 8] != self._bound[8 * k : 8 * k + 8])
-        raise BadInput(
-            f"{self._name_of(place)}: expected the memory that was bound, found a tensor with another address, layout "
-            "or size of its storage, as after untyped_storage().resize_() or tensor.data = other: bind it again"
-        )
+    numpy, jax = sys.modules.get("numpy"), sys.modules.get("jax")
+    if numpy is not None and isinstance(array, numpy.ndarray):
+        owner = _owner(numpy, array)
+        begin = owner.__array_interface__["data"][0]
+        address = begin if owner is array else array.__array_interface__["data"][0]
+        return address, array.dtype, array.shape, array.strides, begin, owner.nbytes
+    if jax is not None and isinstance(array, jax.Array):
+        return bool(array.is_deleted())
+    if hasattr(array, "__cuda_array_interface__"):
+        interface = array.__cuda_array_interface__
+        return interface["data"][0], interface["typestr"], tuple(interface["shape"]), interface.get("strides")
+    return None
 
 
-def bound_tensors(arrays: Sequence[Any], name_of: Callable[[int], str]) -> BoundTensors | None:
-    """The tensors of torch among bound arrays; None if there are none.
+def _is_same(array: Any, memory: Any) -> bool:
+    """Whether an array has the memory that it had."""
+    try:
+        return bool(_memory_of(array) == memory)
+    except MemoryError:
+        raise
+    except Exception:  # the memory has gone, says the array's library
+        return False
 
-    Args:
-        arrays: the arrays.
-        name_of: the name of an array, by its place in `arrays`, for messages.
-    """
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return None
-    places = [place for place, array in enumerate(arrays) if isinstance(array, torch.Tensor)]
-    if not places:
-        return None
-    return BoundTensors([arrays[place] for place in places], lambda index: name_of(places[index]))
+
+def _owner(numpy: Any, array: Any) -> Any:
+    """The array whose memory an array of NumPy is a view of."""
+    while isinstance(array.base, numpy.ndarray):
+        array = array.base
+    return array

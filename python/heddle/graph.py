@@ -13,7 +13,8 @@ import threading
 import weakref
 from array import array as packed
 
-from . import _cuda, _held, _library, arrays, dtypes
+from . import _cuda, _library, arrays, dtypes
+from ._held import Held
 from ._values import counted, integer, listed, number, refusal, short, short_text, whole
 from .errors import BadInput, Error
 
@@ -116,9 +117,9 @@ class Graph:
         self._finalizer.atexit = False  # a daemon thread may use the graph until the process ends
         self._names = {name: name.encode() for name in (*executable.arguments, *executable.results)}
         # The bound arrays of the caller by name, with what keeps their memory alive.
-        self._owners: dict[str, list[tuple[Any, ...]]] = {}
-        # The names whose arrays have tensors of torch.
-        self._tensors: dict[str, _held.BoundTensors] = {}
+        self._bound: dict[str, tuple[list[Any], Held]] = {}
+        # Those whose memory can go nevertheless.
+        self._checked: dict[str, Held] = {}
         # The binding of each list that was bound by addresses: an object in place of the ListBinding, which has the graph.
         self._bindings: dict[str, object] = {}
         self._replay = lib.heddle_replay
@@ -162,7 +163,7 @@ class Graph:
                 bind, dtype = _library.library().heddle_bind_result, dtypes.CODES[info.dtype]
                 self._check(bind(self._handle, self._names[name], dtype, 0, None, None, None))
                 self._bindings.pop(name, None)
-                self._hold(name, None, None)
+                self._hold(name, None)
             return
         self._bind_arrays(info, "result", members, writable=True)
 
@@ -177,18 +178,17 @@ class Graph:
             BadInput: the graph has no such scalar; or the array has another size, element type or device.
         """
         info = self._info(name, "argument", self.executable.arguments)
-        seen = owners = tensors = None
+        seen = bound = None
         if array is not None:
             seen = self._view(array, f"argument '{name}'", writable=info.donated)
             if seen.size != 1:
                 raise BadInput(f"argument '{name}': expected an array of one element, found shape {seen.shape}")
-            owners = [(array, seen.owner, _held.pin(seen.owner))]
-            tensors = _held.bound_tensors([seen.owner], lambda _: f"argument '{name}'")
+            bound = [array], Held([seen.owner], lambda _: f"argument '{name}'", bound=True)
         with self._lock:
             code = dtypes.CODES[info.dtype if seen is None else seen.dtype]
             address = None if seen is None else seen.address
             self._check(_library.library().heddle_bind_scalar(self._handle, self._names[name], code, address))
-            self._hold(name, owners, tensors)
+            self._hold(name, bound)
 
     def list_binding(
         self,
@@ -275,7 +275,7 @@ class Graph:
         """
         stream = arrays.stream_handle(stream)
         with self._lock:
-            self._check_tensors()
+            self._check_memory()
             self._check(_library.library().heddle_prepare(self._handle, stream))
 
     def replay(self, stream: Any = 0) -> None:
@@ -289,8 +289,8 @@ class Graph:
         if type(stream) is not int or stream >> 64:
             stream = arrays.stream_handle(stream)
         with self._lock:
-            if self._tensors:
-                self._check_tensors()
+            if self._checked:
+                self._check_memory()
             status = self._replay(self._handle, stream)
             if status:
                 self._check(status)
@@ -309,7 +309,7 @@ class Graph:
         seconds = ctypes.c_double()
         replays, samples = integer(replays, "replays", 1, _INT_MAX), integer(samples, "samples", 1, _INT_MAX)
         with self._lock:
-            self._check_tensors()
+            self._check_memory()
             self._check(_library.library().heddle_measure(self._handle, replays, samples, seconds))
         return seconds.value
 
@@ -326,7 +326,7 @@ class Graph:
         value = ctypes.c_double()
         stream = arrays.stream_handle(stream)
         with self._lock:
-            self._check_tensors_of(name)
+            self._check_memory_of(name)
             self._check(_library.library().heddle_read_scalar(self._handle, self._encoded(name), value, stream))
         return value.value
 
@@ -344,9 +344,9 @@ class Graph:
         """
         self._info(name, "result", self.executable.results)
         views = self.result_views(name)
-        owners = self._owners.get(name)
-        if owners is not None:
-            return [array for array, *_ in owners]
+        bound = self._bound.get(name)
+        if bound is not None:
+            return list(bound[0])
         for member, seen in enumerate(views):
             if not seen.address and seen.size:
                 raise BadInput(
@@ -373,7 +373,7 @@ class Graph:
         stride = ctypes.c_int64()
         views = []
         with self._lock:
-            self._check_tensors_of(name)
+            self._check_memory_of(name)
             self._check(lib.heddle_result_members(self._handle, encoded, count))
             for member in range(count.value):
                 self._check(lib.heddle_result_member(self._handle, encoded, member, address, rank, extents, stride))
@@ -399,7 +399,7 @@ class Graph:
     def close(self) -> None:
         """Frees the graph now. Wait for the stream first. Later calls raise `BadInput`."""
         self._finalizer()
-        self._owners, self._tensors = {}, {}
+        self._bound, self._checked = {}, {}
 
     @property
     def closed(self) -> bool:
@@ -418,25 +418,28 @@ class Graph:
         if status:
             raise BadInput("the graph is closed") if not self._handle else _library.error_of(status)
 
-    def _check_tensors(self) -> None:
-        """Refuses bound tensors whose memory has been freed or replaced."""
-        for tensors in self._tensors.values():
-            tensors.check()
+    def _check_memory(self) -> None:
+        """Refuses bound arrays whose memory has been freed or replaced."""
+        for held in self._checked.values():
+            name = held.changed()
+            if name is not None:
+                raise _changed(name)
 
-    def _check_tensors_of(self, name: str) -> None:
-        """Refuses tensors that are bound to a name, and whose memory has been freed or replaced."""
-        tensors = self._tensors.get(name) if isinstance(name, str) else None  # other objects may have no hash
-        if tensors is not None:
-            tensors.check()
+    def _check_memory_of(self, name: str) -> None:
+        """Refuses arrays that are bound to a name, and whose memory has been freed or replaced."""
+        held = self._checked.get(name) if isinstance(name, str) else None  # other objects may have no hash
+        changed = None if held is None else held.changed()
+        if changed is not None:
+            raise _changed(changed)
 
-    def _hold(self, name: str, owners: list[tuple[Any, ...]] | None, tensors: _held.BoundTensors | None) -> None:
+    def _hold(self, name: str, bound: tuple[list[Any], Held] | None) -> None:
         """Keeps the arrays of a name instead of those before; None: it has none, or the caller keeps them."""
-        self._owners.pop(name, None)
-        self._tensors.pop(name, None)
-        if owners is not None:
-            self._owners[name] = owners
-        if tensors is not None:
-            self._tensors[name] = tensors
+        self._bound.pop(name, None)
+        self._checked.pop(name, None)
+        if bound is not None:
+            self._bound[name] = bound
+            if bound[1].can_change:
+                self._checked[name] = bound[1]
 
     def _encoded(self, name: str) -> bytes:
         known = self._names.get(name) if isinstance(name, str) else None  # other objects may have no hash
@@ -480,11 +483,17 @@ class Graph:
                 )
             views.append(seen)
         binding = ListBinding(self, name, [seen.shape for seen in views], strides=strides if any(strides) else None)
-        owners = [(array, seen.owner, _held.pin(seen.owner)) for array, seen in zip(given, views)]
-        tensors = _held.bound_tensors([seen.owner for seen in views], lambda member: f"{role} '{name}', member {member}")
+        held = Held([seen.owner for seen in views], lambda member: f"{role} '{name}', member {member}", bound=True)
         binding.bind([seen.address for seen in views])
         with self._lock:
-            self._hold(name, owners, tensors)
+            self._hold(name, (given, held))
+
+
+def _changed(name: str) -> BadInput:
+    return BadInput(
+        f"{name}: expected the memory that was bound, found a tensor with another address, layout or size of its storage, "
+        "as after untyped_storage().resize_() or tensor.data = other: bind it again"
+    )
 
 
 #: What an array has, and a sequence of arrays has not.
@@ -639,7 +648,7 @@ class ListBinding:
                 graph._check(status)
             self._bound = new
             graph._bindings[self._name] = self._identity
-            graph._hold(self._name, None, None)
+            graph._hold(self._name, None)
         return True
 
 

@@ -132,7 +132,33 @@ def test_bound_arrays_of_numpy_cannot_be_resized(double):
     gc.collect()
     for bound in (array, base):
         bound.resize(100_000, refcheck=False)
-    assert _held.pin([1]) is None
+
+
+@pytest.mark.parametrize("bound", [True, False])
+def test_a_record_of_arrays_of_several_libraries(bound):
+    """Graphs and results of heddle.ot have the same record. Only for values that are read again, a write is a change."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (tools/dev setup --torch)")
+    def make():
+        given = [numpy.ones(4), torch.ones(3), [1.0, 2.0], memoryview(b"12"), torch.ones(2, dtype=torch.int32)]
+        return given, _held.Held(given, lambda place: f"array {place}", bound=bound)
+
+    given, held = make()
+    assert held.can_change and held.changed() is None
+    for place in (1, 4):
+        given, held = make()
+        given[place].mul_(2)
+        assert held.changed() == (None if bound else f"array {place}")
+        given[place].untyped_storage().resize_(4)
+        assert [held.changed(), held.changed()] == [f"array {place}"] * 2, "a check does not change the record"
+    given, held = make()
+    if bound:
+        with pytest.raises(ValueError, match="cannot resize"):
+            given[0].resize(100_000, refcheck=False)
+    else:
+        given[0].resize(100_000, refcheck=False)
+    assert held.changed() == (None if bound else "array 0")
+    others = _held.Held([[1], memoryview(b"1")], lambda place: "", bound=bound)
+    assert others.changed() is None and not others.can_change
 
 
 def smaller(tensor):

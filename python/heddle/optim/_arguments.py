@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import inspect
+import weakref
 
 from ._table import MEANINGS
 
@@ -57,6 +58,22 @@ def arguments_of(spec: Spec) -> inspect.Signature:
             default = inspect.Parameter.empty if is_torchs(spec) else value
             parameters.append(inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, default=default))
     return inspect.Signature(parameters)
+
+
+_signatures: weakref.WeakKeyDictionary[Spec, inspect.Signature] = weakref.WeakKeyDictionary()
+
+
+def signature_of(spec: Spec) -> inspect.Signature:
+    """The signature of the constructor of an optimizer."""
+    if spec not in _signatures:
+        kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = [inspect.Parameter(name, kind) for name in ("self", "params")]
+        for name, default in spec.defaults.items():
+            if name == spec.keyword_only:
+                kind = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter(name, kind, default=default))
+        _signatures[spec] = inspect.Signature(parameters)
+    return _signatures[spec]
 
 
 def bind(name: str, signature: inspect.Signature, *args: Any, **kwargs: Any) -> inspect.BoundArguments:

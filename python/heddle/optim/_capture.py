@@ -16,6 +16,7 @@ import warnings
 
 from .. import _cuda
 from ..errors import Failed
+from ._make_parts import make_parts
 from ._torch import local, torch
 
 TYPE_CHECKING = False
@@ -63,7 +64,7 @@ def prepared(optimizer: Optimizer, is_scaled: bool) -> list[Part]:
         # To free a part waits for its stream, which may be the captured one.
         optimizer._retired.append(optimizer._parts)
         optimizer._forget_old_parts()
-        parts = optimizer._make_parts(is_scaled, captured=True)
+        parts = make_parts(optimizer, is_scaled, captured=True)
         for part in parts:
             part.gather(optimizer.param_groups)
         missing = sum(part.idle_members for part in parts)

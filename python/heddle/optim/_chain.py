@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..errors import BadInput
 from ._optimizer import Optimizer
+from ._options import options_of
 from ._tail import check, tail
 
 TYPE_CHECKING = False
@@ -72,7 +73,7 @@ def chain(
     if clip_grad_norm is not None and clip_grad_value is not None:
         raise BadInput("clip_grad_value: expected None beside clip_grad_norm, found both: give one of them")
     added = tail(accumulation, clip_grad_value, ema, zero_grad, schedule)
-    check(type(optimizer).spec, dict(optimizer._options_of([0])), added)
+    check(type(optimizer).spec, dict(options_of(optimizer, [0])), added)
     optimizer.clip_grad_norm = clip_grad_norm
     optimizer._add_tail(added)
     return optimizer

@@ -1,4 +1,4 @@
-"""Loads state dictionaries: checks before PyTorch's own load, and what it leaves to be done.
+"""Loads state dictionaries and copies: checks before PyTorch's own load, and what it leaves to be done.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,9 +6,10 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-from . import _masters
+from . import _average, _begun, _masters
 from ._checks import check_memory
 from ._origin import check_origin
+from ._tail import Tail
 from ._torch import copy_into, is_distributed, is_freed, local, torch
 from ._tracking import peek
 
@@ -38,7 +39,7 @@ def load(optimizer: Optimizer, state_dict: dict[str, Any], of_torch: Callable[[d
             _masters.check_loaded(optimizer, loaded)
 
     def restore(_: Any) -> None:
-        restore_values(optimizer, given[-1])
+        _restore_values(optimizer, given[-1])
         if stores:
             _masters.restore(optimizer, entries, given[-1])
 
@@ -62,7 +63,31 @@ def _check_memory(loaded: Mapping[str, Any]) -> None:
                 check_memory(f"state '{key}' of parameter {place}", local(value))
 
 
-def keep_tensors(state: Mapping[Any, Any], before: Mapping[Any, Any]) -> None:
+def set_attributes(optimizer: Optimizer, state: dict[str, Any], of_torch: Callable[[dict[str, Any]], None]) -> None:
+    """Sets the attributes of a copy, or those that a state dictionary has, with PyTorch's method, `of_torch`."""
+    captured, before = getattr(optimizer, "_captured", []), getattr(optimizer, "state", None)
+    hidden = getattr(optimizer, "_hidden", {})
+    optimizer._reset()
+    optimizer._captured = captured
+    optimizer._max_norm = getattr(optimizer, "_max_norm", None)
+    optimizer._tail = getattr(optimizer, "_tail", Tail())
+    optimizer.grad_norm = getattr(optimizer, "grad_norm", None)
+    of_torch(state)
+    optimizer._add_tail(optimizer._tail)
+    spec = optimizer.spec
+    for group in optimizer.param_groups:
+        for name, value in spec.defaults.items():
+            if name not in spec.added:
+                group.setdefault(name, value)
+        group.update(spec.fixed)  # state of torch.optim.Adam that AdamW loads
+        for name, value in _average.entries(spec).items():
+            group.setdefault(name, value)
+    if captured and before is not None:
+        _keep_tensors(optimizer.state, before)
+        _begun.restart(optimizer, before, hidden)
+
+
+def _keep_tensors(state: Mapping[Any, Any], before: Mapping[Any, Any]) -> None:
     """Copies loaded state into the tensors that captured steps use."""
     with torch.no_grad():
         for param, entries in state.items():
@@ -75,7 +100,7 @@ def keep_tensors(state: Mapping[Any, Any], before: Mapping[Any, Any]) -> None:
                     entries[key] = old
 
 
-def restore_values(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
+def _restore_values(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
     """Undoes that PyTorch has rounded values such as a sum of weights to the type of their parameter, of maybe 16 bits.
 
     What a hook has changed is kept.

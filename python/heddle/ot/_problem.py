@@ -49,7 +49,11 @@ class Problem:
     ) -> None:
         self.problems, self.a, self.b = problems, a, b
         self.options, self.scalars, self.compute = options, scalars, compute
-        self._held = Held(self._read_later())
+        read_later: dict[int, tuple[str, Any]] = {}
+        for name, array in self._read_later():
+            read_later.setdefault(id(array), (name, array))
+        names, held = [name for name, _ in read_later.values()], [array for _, array in read_later.values()]
+        self._held = Held(held, names.__getitem__)
 
     @property
     def potential_names(self) -> tuple[str, str]:

@@ -107,7 +107,8 @@ class OTResult:
         self._measure = measure
         self._values: dict[str, Any] = {}
         self._host: dict[str, Any] = {}
-        self._held = {name: _hold(name, block) for name, block in results.items()}
+        #: The results of which the caller has views.
+        self._shared: dict[str, Held] = {}
         self._inputs: list[Any] = []
         self._is_envelope = grad == "envelope"
         if self._is_envelope and problem.problems.library.records_gradients():
@@ -365,7 +366,9 @@ class OTResult:
         if name not in self._results:
             self._compute(name)
         if name not in self._values:
-            self._values[name] = self._problem.value_of(name, self._results[name])
+            block = self._results[name]
+            self._values[name] = self._problem.value_of(name, block)
+            self._shared[name] = Held([block.flat], lambda _: name)
         found = self._values[name]
         # A NumPy scalar instead of an array without axes.
         return found[()] if self._library.name == "numpy" and getattr(found, "ndim", 1) == 0 else found
@@ -390,15 +393,16 @@ class OTResult:
         )
         for result, block in made.items():
             if result not in self._results:
-                self._results[result], self._held[result] = block, _hold(result, block)
+                self._results[result] = block
 
     def _unchanged(self, name: str) -> Block:
-        """A result of which another one is computed. The caller has a view of it.
+        """A result of which another one is computed. The caller may have a view of it.
 
         Raises:
             BadInput: it was written in place, as PyTorch counts it, or its memory was freed or replaced.
         """
-        if self._held[name].changed() is not None:
+        shared = self._shared.get(name)
+        if shared is not None and shared.changed() is not None:
             raise BadInput(
                 f"result: expected '{name}' of the solve, found that it was changed in place, or its memory resized, since "
                 "then: change a copy of it"
@@ -423,10 +427,6 @@ class OTResult:
         sizes = ", ".join(f"{rows}x{columns}" for rows, columns in problems.shapes[:4])
         more = ", ..." if problems.count > 4 else ""
         return f"<heddle.ot.OTResult of {problems.count} problem{'s' * (problems.count != 1)} ({sizes}{more})>"
-
-
-def _hold(name: str, block: Block) -> Held:
-    return Held([(name, block.flat)])
 
 
 def _status(bits: int, converged: bool) -> Status:

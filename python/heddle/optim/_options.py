@@ -1,0 +1,89 @@
+"""The options of parameter groups, which choose the program of a part.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+from .._values import number, short
+from . import _storage
+from ._hyperparameters import number_of, read
+from ._torch import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from ._optimizer import Optimizer
+    from ._part import Part
+    from ._spec import Spec
+
+
+def switches_of(group: Mapping[str, Any], spec: Spec) -> tuple[Any, ...]:
+    """The options of a group that choose its part."""
+    entries = {**spec.defaults, **spec.fixed}
+    switches = {name: _is_on(read(group, name, spec.parts), name, spec) for name in spec.switches}
+    options = (
+        (truth(group.get(name, entries[name]), name) and switches.get(spec.needs.get(name, ""), True))
+        if isinstance(entries.get(name), bool)
+        else _plain_option(group.get(name, entries.get(name)), name)
+        for name in spec.options
+    )
+    return (*options, *switches.values())
+
+
+def options_of(optimizer: Optimizer, places: Sequence[int]) -> tuple[tuple[str, Any], ...]:
+    """The options of the program of a part with the groups at these places."""
+    spec, groups = optimizer.spec, optimizer.param_groups
+    options: dict[str, Any] = dict(zip((*spec.options, *spec.switches), switches_of(groups[places[0]], spec)))
+    for name in spec.optional:
+        needed = spec.needs.get(name)
+        options[name] = any(
+            _is_not_zero(number_of(groups[place], name, spec), name) for place in places
+        ) and (needed is None or options.get(needed, True))
+        if optimizer._counts_steps and name in spec.counted and (needed is None or options.get(needed, True)):
+            options[name] |= not options[spec.counted[name]]
+    return tuple(options.items())
+
+
+def need_other_program(optimizer: Optimizer, part: Part) -> bool:
+    """Whether the options of the groups of a part are not covered by its program."""
+    spec, groups = optimizer.spec, optimizer.param_groups
+    first, *others = part.group_places
+    switches = switches_of(groups[first], spec)
+    if any(switches_of(groups[place], spec) != switches for place in others):
+        return True
+    new, old = dict(options_of(optimizer, part.group_places)), dict(part.form.options)
+    optional = set(spec.optional)
+    return any(new[name] != old[name] and (name not in optional or new[name]) for name in new)
+
+
+def _is_not_zero(value: Any, name: str) -> bool:
+    # The value of a tensor on a device is not read.
+    return (isinstance(value, torch.Tensor) and value.device.type != "cpu") or number(value, name) != 0
+
+
+def _is_on(value: Any, name: str, spec: Spec) -> bool:
+    """Whether a hyperparameter that is a switch is on."""
+    if not spec.switches_need_positive or (isinstance(value, torch.Tensor) and value.device.type != "cpu"):
+        return _is_not_zero(value, name)
+    return number(value, name) > 0
+
+
+def truth(value: Any, name: str) -> bool:
+    """An option that is true or false."""
+    try:
+        return bool(value)
+    except Exception:  # such as an array of several elements
+        raise TypeError(f"{name}: expected True or False, found {short(value)}") from None
+
+
+def _plain_option(value: Any, name: str) -> Any:
+    """An option that is a plain Python value."""
+    if name in _storage.DEFAULTS:
+        return _storage.option(name, value)
+    if not isinstance(value, (bool, str, int, float, type(None))):
+        raise TypeError(f"{name}: expected a bool, a string, a number or None, found {short(value)}")
+    return value
