@@ -18,7 +18,9 @@ struct AdamOptions : MomentumOptions {
 
   void describe(OptionList &list) {
     list.add("lr", lr, "learning rate");
-    list.add("beta1", beta1, "decay of the mean of gradients");
+    list.add("beta1", beta1,
+             "decay of the mean of gradients; one of at most 0.5 makes a program "
+             "for all decays, others one for decays above 0.5");
     list.add("beta2", beta2, "decay of the mean of squared gradients");
     list.add("eps", eps, "added to the denominator");
     list.add("weight_decay", weightDecay,
@@ -44,7 +46,7 @@ static void adam(Rule &rule, const AdamOptions &o) {
     p *= 1 - lr * decay;
   else if (o.weightDecay != 0)
     g += decay * p;
-  m += (1 - b1) * (g - m);
+  m = lerp(m, g, 1 - b1, 1 - o.beta1);
   v = v * b2 + (1 - b2) * g * g;
   if (o.amsgrad)
     vmax = maximum(vmax, v);

@@ -17,7 +17,9 @@ struct AdamaxOptions : MomentumOptions {
 
   void describe(OptionList &list) {
     list.add("lr", lr, "learning rate");
-    list.add("beta1", beta1, "decay of the mean of gradients");
+    list.add("beta1", beta1,
+             "decay of the mean of gradients; one of at most 0.5 makes a program "
+             "for all decays, others one for decays above 0.5");
     list.add("beta2", beta2, "decay of the largest gradient");
     list.add("eps", eps, "added to the magnitude of gradients");
     list.add("weight_decay", weightDecay,
@@ -37,7 +39,7 @@ static void adamax(Rule &rule, const AdamaxOptions &o) {
 
   if (o.weightDecay != 0)
     g += decay * p;
-  m += (1 - b1) * (g - m);
+  m = lerp(m, g, 1 - b1, 1 - o.beta1);
   largest = maximum(largest * b2, abs(g) + eps);
   Term mean = o.cautious ? cautious(m, g) : m;
   p -= (lr / (1 - pow(b1, t))).as("step_size") * (mean / largest);

@@ -21,7 +21,9 @@ struct AdoptOptions : MomentumOptions {
 
   void describe(OptionList &list) {
     list.add("lr", lr, "learning rate");
-    list.add("beta1", beta1, "decay of the mean of scaled gradients");
+    list.add("beta1", beta1,
+             "decay of the mean of scaled gradients; one of at most 0.5 makes a "
+             "program for all decays, others one for decays above 0.5");
     list.add("beta2", beta2, "decay of the mean of squared gradients");
     list.add("eps", eps, "smallest denominator");
     list.add("weight_decay", weightDecay,
@@ -52,7 +54,7 @@ static void adopt(Rule &rule, const AdoptOptions &o) {
     Term most = sqrt(sqrt(t - 1)).as("most");
     scaled = minimum(maximum(scaled, -most), most).as("clipped");
   }
-  m = where(isFirst, m, m + (1 - b1) * (scaled - m));
+  m = where(isFirst, m, lerp(m, scaled, 1 - b1, 1 - o.beta1));
   p -= lr * (o.cautious ? cautious(m, g) : m);
   p = where(isFirst, old, p);
   v = where(isFirst, v + g * g, v * b2 + (1 - b2) * g * g);

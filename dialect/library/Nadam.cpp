@@ -20,7 +20,9 @@ struct NadamOptions : MomentumOptions {
 
   void describe(OptionList &list) {
     list.add("lr", lr, "learning rate");
-    list.add("beta1", beta1, "decay of the mean of gradients");
+    list.add("beta1", beta1,
+             "decay of the mean of gradients; one of at most 0.5 makes a program "
+             "for all decays, others one for decays above 0.5");
     list.add("beta2", beta2, "decay of the mean of squared gradients");
     list.add("eps", eps, "added to the denominator");
     list.add("weight_decay", weightDecay,
@@ -51,7 +53,7 @@ static void nadam(Rule &rule, const NadamOptions &o) {
     g += decay * p;
   Term mu = momentum(t).as("mu"), next = momentum(t + 1).as("mu_next");
   product = single(product * single(mu));
-  m += (1 - b1) * (g - m);
+  m = lerp(m, g, 1 - b1, 1 - o.beta1);
   v = v * b2 + (1 - b2) * g * g;
   Term denom = (sqrt(v / (1 - pow(b2, t))) + eps).as("denom");
   Term ofGrad = ((1 - mu) / (1 - product)).as("share_of_grad");

@@ -256,6 +256,15 @@ Term where(const Term &condition, const Term &yes, const Term &no) {
   return apply(function, {&condition, &yes, &no});
 }
 
+Term lerp(const Term &start, const Term &end, const Term &weight,
+          double usual) {
+  if (usual < 0.5)
+    return start + weight * (end - start);
+  Term isNear = (weight < 0.5).as("is_near");
+  Term way = where(isNear, weight, weight - 1).as("way");
+  return where(isNear, start, end) + way * (end - start);
+}
+
 Term pow(const Term &base, const Term &exponent) {
   static constexpr ScalarFunction function = binary("power", pow);
   Trace &trace = traceOf({&base, &exponent});

@@ -158,6 +158,12 @@ Term operator!(const Term &a);
 /// `yes` where the condition holds, elsewhere `no`. Both are computed.
 Term where(const Term &condition, const Term &yes, const Term &no);
 
+/// torch's `lerp`: the point between `start` and `end` at `weight` of the way,
+/// computed from the nearer of both: from a much larger `start`, a weight of 1
+/// would lose `end`. `usual` is the weight that the options give. If it is less
+/// than 0.5, the program always computes from `start`.
+Term lerp(const Term &start, const Term &end, const Term &weight, double usual);
+
 Term sqrt(const Term &a);
 Term rsqrt(const Term &a);
 Term exp(const Term &a);

@@ -45,6 +45,9 @@ def options_of(optimizer: Optimizer, places: Sequence[int]) -> tuple[tuple[str, 
         ) and (needed is None or options.get(needed, True))
         if optimizer._counts_steps and name in spec.counted and (needed is None or options.get(needed, True)):
             options[name] |= not options[spec.counted[name]]
+    for name in spec.low:
+        if any(_is_low(number_of(groups[place], name, spec), name) for place in places):
+            options[name] = True
     return tuple(options.items())
 
 
@@ -56,13 +59,18 @@ def need_other_program(optimizer: Optimizer, part: Part) -> bool:
     if any(switches_of(groups[place], spec) != switches for place in others):
         return True
     new, old = dict(options_of(optimizer, part.group_places)), dict(part.form.options)
-    optional = set(spec.optional)
-    return any(new[name] != old[name] and (name not in optional or new[name]) for name in new)
+    optional = {*spec.optional, *spec.low}
+    return any(new[name] != old.get(name, False) and (name not in optional or new[name]) for name in new)
 
 
 def _is_not_zero(value: Any, name: str) -> bool:
     # The value of a tensor on a device is not read.
     return (isinstance(value, torch.Tensor) and value.device.type != "cpu") or number(value, name) != 0
+
+
+def _is_low(value: Any, name: str) -> bool:
+    # The value of a tensor on a device is not read.
+    return (isinstance(value, torch.Tensor) and value.device.type != "cpu") or number(value, name) <= 0.5
 
 
 def _is_on(value: Any, name: str, spec: Spec) -> bool:
