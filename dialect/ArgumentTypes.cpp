@@ -7,6 +7,7 @@
 
 #include "dialect/ArgumentTypes.h"
 #include "dialect/Foreach.h"
+#include "dialect/Fused.h"
 #include "dialect/Names.h"
 
 using namespace mlir;
@@ -45,6 +46,14 @@ LogicalResult verifyArgumentTypes(FunctionOpInterface function) {
                 "device scalar, such as tensor<f32>, found "
              << type;
     }
+    // Those of a dialect are verified there.
+    for (NamedAttribute named : function.getArgAttrs(k))
+      if (!isa_and_present<ForeachDialect, fused::FusedDialect>(
+              named.getNameDialect()))
+        return emitArgumentError(function, k)
+               << " has unknown attribute '" << named.getName().getValue()
+               << "'; expected '" << kDonateAttr << "', '" << kDefaultAttr
+               << "' or '" << kInitialAttr << "'";
   }
   return success();
 }

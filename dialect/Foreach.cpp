@@ -170,6 +170,14 @@ static LogicalResult verifyDouble(FunctionOpInterface function, unsigned index,
          << "; expected an integer that double precision can hold";
 }
 
+/// The attributes of operations are part of their syntax.
+LogicalResult ForeachDialect::verifyOperationAttribute(Operation *op,
+                                                       NamedAttribute named) {
+  return op->emitOpError("has unknown attribute '")
+         << named.getName().getValue()
+         << "'; expected no attribute of foreach here";
+}
+
 LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                        unsigned index,
                                                        NamedAttribute named) {

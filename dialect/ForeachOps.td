@@ -83,10 +83,15 @@ def Foreach_ReduceOp : Foreach_BoundOp<"reduce"> {
   let description = [{
     The region computes the element to reduce, so the computation before a reduction needs no temporary. `along i` gives
     one value for every `j`, `along j` one for every `i`, `along member` one for every member, and `along list` one for
-    the list. `logsumexp` is log(sum(exp(x))), computed without overflow. `mean` is the sum, divided by the number
-    of elements. `argmax` and `argmin` have a second result, the first position of the maximum or minimum along the axis. The reduction of no elements is the neutral element of the kind: 0 for
-    `add`, 1 for `mul`, +inf for `min`, -inf for `max` and `logsumexp`, false for `any`, true for `all`, (-inf, -1) for
-    `argmax`, (+inf, -1) for `argmin`; the mean is NaN. The sum of zeros of either sign is +0.
+    the list.
+
+    `add`, `mul`, `min` and `max` combine f32, f64, i32 and i64, `any` and `all` flags (i1), the others f32 and f64;
+    convert other elements before. `logsumexp` is log(sum(exp(x))), computed without overflow. `mean` is the sum, divided
+    by the number of elements. `argmax` and `argmin` have a second result of i64, the first position of the maximum or
+    minimum along the axis; `along list` they reduce lists of rank 0, whose position is the member. The reduction of no
+    elements is the neutral element of the kind: 0 for `add`, 1 for `mul`, +inf for `min`, -inf for `max` and
+    `logsumexp`, false for `any`, true for `all`, (-inf, -1) for `argmax`, (+inf, -1) for `argmin`; the mean is NaN. The
+    sum of zeros of either sign is +0.
 
     The region of `logsumexp` may yield a second value, the *shift*: exponentials are then taken of x - shift, and with
     a shift near the result no running maximum is needed. The shift may depend only on operands of the result's level or

@@ -139,8 +139,18 @@ static std::optional<std::string> reworded(StringRef message) {
        "expected a number with a decimal point, such as 1.0, for a float"},
       {Regex("^floating point value not valid for specified type$"),
        "a number with a decimal point needs a float type, such as f32"},
-      {Regex("^integer constant out of range for attribute$"),
-       "the integer is out of the range of its type"},
+      {Regex("^hexadecimal float constant out of range for type$"),
+       "expected at most as many hexadecimal digits as the float type has: 4 "
+       "for f16 and bf16, 8 for f32, 16 for f64"},
+      {Regex("^hexadecimal float literal should not have a leading minus$"),
+       "expected the bits of the float, the sign among them, without '-': "
+       "-infinity of f32 is 0xFF800000"},
+      {Regex("^invalid tensor element type$"),
+       "expected an element type, such as f32"},
+      {Regex("^type names with a '.' are reserved for dialect-defined names$"),
+       "expected a name without '.' for a type"},
+      {Regex("^('.*' op) invalid kind of attribute specified$"),
+       "\\1 expected a number, such as 1.0, 1 or true"},
       {Regex("^('func.return' op) has ([0-9]+) operands?, but enclosing "
              "function \\(@(.*)\\) returns ([0-9]+)$"),
        "\\1 expected the results of function '\\3', \\4 in number, found \\2"},

@@ -76,6 +76,7 @@ static bool isModuleSource(StringRef program) {
       !program.contains("fused.program"))
     return false;
   return program.contains('\n') || program.contains('{') ||
+         program.ltrim().starts_with("func.func") ||
          program.starts_with("ML\xefR");
 }
 
@@ -121,6 +122,12 @@ llvm::Error Compilation::notOneFunction(ArrayRef<Operation *> programs) {
                          "results of '")
           << function.getSymName()
           << "', a private function, which bodies call; found " << type;
+      return failure(expected);
+    }
+    if (function.getNumResults() == 0) {
+      function.emitError("expected a result of '")
+          << function.getSymName()
+          << "', a private function, which bodies call; found none";
       return failure(expected);
     }
   }

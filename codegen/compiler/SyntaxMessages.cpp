@@ -13,6 +13,8 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Regex.h"
 
 using namespace mlir;
@@ -26,6 +28,15 @@ static const Regex &undefinedAlias() {
 }
 
 static constexpr StringRef kNoOperation = "expected operation name in quotes";
+static constexpr StringRef kNoFloat =
+    "floating point value not valid for specified type";
+
+/// The word that ends `text`, with its prefix.
+static StringRef lastWord(StringRef text) {
+  text = text.rtrim();
+  size_t space = text.find_last_of(" \t\r\n");
+  return text.drop_front(space == StringRef::npos ? 0 : space + 1);
+}
 
 size_t placeOfMessage(StringRef message, StringRef text, size_t offset) {
   SmallVector<StringRef> parts;
@@ -34,6 +45,11 @@ size_t placeOfMessage(StringRef message, StringRef text, size_t offset) {
     size_t at = text.take_front(offset).rfind(parts[1]);
     if (at != StringRef::npos && at > 0)
       return at - 1;
+  }
+  if (message == kNoFloat) {
+    // The token after the type.
+    StringRef type = lastWord(text.take_front(offset));
+    return type.empty() ? offset : type.data() - text.data();
   }
   if (message == kNoOperation) {
     // The end of the token before.
@@ -48,13 +64,6 @@ size_t placeOfMessage(StringRef message, StringRef text, size_t offset) {
 static StringRef firstWord(StringRef text) {
   return text.take_while(
       [](char c) { return llvm::isAlnum(c) || StringRef("_$.").contains(c); });
-}
-
-/// The word that ends `text`, with its prefix.
-static StringRef lastWord(StringRef text) {
-  text = text.rtrim();
-  size_t space = text.find_last_of(" \t\r\n");
-  return text.drop_front(space == StringRef::npos ? 0 : space + 1);
 }
 
 /// How an operation with parts is written.
@@ -99,6 +108,21 @@ static std::string noType(StringRef open, StringRef after) {
          "!foreach.list<tensor<?xf32>>";
 }
 
+/// `after` begins with a number and its type.
+static std::string outOfRange(StringRef after) {
+  static const Regex number("^(-?[0-9a-fA-Fx]+) *: *i([0-9]+)");
+  SmallVector<StringRef> parts;
+  unsigned width = 0;
+  if (!number.match(after, &parts) || parts[2].getAsInteger(10, width) ||
+      width < 2 || width > 64)
+    return "the integer is out of the range of its type";
+  // Without a sign, the number may be one of unsigned operations.
+  return llvm::formatv("expected an integer from -{0} to {1} for i{2}, found "
+                       "{3}",
+                       uint64_t(1) << (width - 1), llvm::maxUIntN(width), width,
+                       parts[1]);
+}
+
 /// `after` begins with the character.
 static std::string unexpectedCharacter(StringRef after) {
   if (after.empty() || !llvm::isPrint(after.front()))
@@ -112,6 +136,8 @@ std::optional<std::string> syntaxMessage(StringRef message, StringRef before,
   SmallVector<StringRef> parts;
   if (message == "unexpected character")
     return unexpectedCharacter(after);
+  if (message == "integer constant out of range for attribute")
+    return outOfRange(after);
   if (message == "invalid attribute name")
     return "expected a name after '#'; a comment begins with '//'";
   if (message.starts_with("unbalanced '"))

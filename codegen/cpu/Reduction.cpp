@@ -351,7 +351,24 @@ State Reduction::overBlock(const Lanes &lanes, Value *used) {
   return unpack(b.CreateCall(blockFunction(), arguments));
 }
 
-void Reduction::overGroups(const Lanes &all, Value *first, Value *lanes) {
+llvm::Function *Reduction::groupsFunction() {
+  std::string name = nameOf("over_groups");
+  if (llvm::Function *made = ir.module.getFunction(name))
+    return made;
+  llvm::IRBuilderBase::InsertPointGuard guard(b);
+  llvm::SmallVector<llvm::Type *> parameters(parts.size(), b.getPtrTy());
+  parameters.append(2, b.getInt64Ty());
+  llvm::Function *function = ir.function(name, b.getVoidTy(), parameters);
+  // The loops of many reductions in one function would take LLVM a time that
+  // grows with the square of their number.
+  function->addFnAttr(llvm::Attribute::NoInline);
+  Lanes all;
+  for (size_t k = 0; k < parts.size(); ++k) {
+    all.push_back(function->getArg(k));
+    function->addParamAttr(k, llvm::Attribute::NoAlias);
+  }
+  Value *first = function->getArg(parts.size());
+  Value *lanes = function->getArg(parts.size() + 1);
   auto combineInto = [&](Value *into, Value *from) {
     storeLane(combine(loadLane(all, into), loadLane(all, from)), all, into);
   };
@@ -377,6 +394,14 @@ void Reduction::overGroups(const Lanes &all, Value *first, Value *lanes) {
       });
     });
   });
+  b.CreateRetVoid();
+  return function;
+}
+
+void Reduction::overGroups(const Lanes &all, Value *first, Value *lanes) {
+  llvm::SmallVector<Value *> arguments(all.begin(), all.end());
+  arguments.append({first, lanes});
+  b.CreateCall(groupsFunction(), arguments);
 }
 
 llvm::Function *Reduction::statesFunction() {

@@ -65,6 +65,7 @@ private:
   void treeOfVectors(const Lanes &lanes, llvm::Value *first, State &result);
   void treeOfLanes(const Lanes &lanes, llvm::Value *first, State &result);
   llvm::Function *blockFunction();
+  llvm::Function *groupsFunction();
   llvm::Function *statesFunction();
   std::string nameOf(const llvm::Twine &function);
   llvm::Type *stateType();

@@ -22,8 +22,12 @@ namespace {
 /// The number of forks between the first process and this one.
 std::atomic<unsigned> generation{0};
 
-/// Held shared by a ForkDelay, and exclusively during fork().
-pthread_rwlock_t delays = PTHREAD_RWLOCK_INITIALIZER;
+/// Held shared by a ForkDelay, and exclusively during fork(). A waiting fork()
+/// comes before new delays, or threads that compile in turns would hold it up
+/// for ever.
+constexpr pthread_rwlock_t newLock =
+    PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+pthread_rwlock_t delays = newLock;
 /// The ForkDelays of this thread. Only the first one locks.
 thread_local unsigned delaysHere = 0;
 
@@ -44,7 +48,7 @@ void afterForkInChild() {
   generation.fetch_add(1, std::memory_order_relaxed);
   ThreadPool::instance().resetInChild();
   // The lock has the thread id of its owner, which fork() changes.
-  delays = PTHREAD_RWLOCK_INITIALIZER;
+  delays = newLock;
 }
 
 [[maybe_unused]] const int registered =

@@ -83,6 +83,11 @@ func.func @unknown(%x: tensor<f32> {foreach.donated = 0 : i64}) { return }
 
 // -----
 
+// expected-error@+1 {{'func.func' op has unknown attribute 'foreach.donate'; expected no attribute of foreach here}}
+func.func @of_function(%x: tensor<f32>) attributes {foreach.donate = 0 : i64} { return }
+
+// -----
+
 // The same for fused programs.
 !list = !foreach.list<tensor<?xf32>>
 // expected-error@+1 {{argument #0 is donated to 1 : i64; expected the number of a result, below 1}}

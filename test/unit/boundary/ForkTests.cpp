@@ -11,6 +11,7 @@
 #include <cstring>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 using namespace heddle::test;
 
@@ -60,6 +61,27 @@ TEST(ForkTest, AForkDuringReplaysOfOtherThreads) {
   replays.join();
   compilations.join();
   EXPECT_EQ(failures, 0);
+}
+
+TEST(ForkTest, AForkComesBeforeTheNextCompilations) {
+  ASSERT_EQ(runCpu(), 0);
+  std::atomic<bool> ends{false};
+  std::atomic<int> compilations{0};
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 3; ++k)
+    threads.emplace_back([&] {
+      while (!ends)
+        compilations += compileForCpu().succeeded();
+    });
+  while (compilations < 3)
+    std::this_thread::yield();
+  int before = compilations;
+  EXPECT_EQ(runInChild([] { return 0; }), 0);
+  // Those in flight, and those that other threads start after the fork.
+  EXPECT_LE(compilations - before, 20);
+  ends = true;
+  for (std::thread &thread : threads)
+    thread.join();
 }
 
 TEST(ForkTest, ACudaGraphNamesItsProcess) {

@@ -13,7 +13,10 @@
 #include "ScaledPrograms.h"
 #include "Stages.h"
 
+#include "codegen/compiler/ProgramCompiler.h"
+#include "codegen/cpu/CpuTarget.h"
 #include "dialect/WorkCounter.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
 namespace heddle::test {
@@ -55,6 +58,35 @@ TEST_P(Scaling, IsAtMostNLogN) {
         << program.size / 2 << " and " << program.size << " "
         << program.meaning.str();
   }
+}
+
+/// The loops of many reductions in one function take LLVM a time that grows
+/// with the square of their number.
+TEST(CpuScaling, ColumnReductionsOfOneKindShareTheirLoops) {
+  std::string text = "!list = !foreach.list<tensor<?xf32>>\n"
+                     "!mats = !foreach.list<tensor<?x?xf32>>\n"
+                     "func.func @f(%x: !mats) -> (!list, !list, !list) {\n";
+  for (int k = 0; k < 3; ++k)
+    text += llvm::formatv(R"(
+      %s{0} = foreach.reduce add along i (%x = %x[i, j] : !mats) -> !list {{
+        %k = arith.constant {0}.5 : f32
+        %y = arith.addf %x, %k : f32
+        foreach.yield %y : f32
+      })",
+                          k);
+  text += "  return %s0, %s1, %s2 : !list, !list, !list\n}\n";
+  Compilation compilation;
+  if (llvm::Error error = compilation.read(text))
+    FAIL() << llvm::toString(std::move(error));
+  if (llvm::Error error = compilation.lower())
+    FAIL() << llvm::toString(std::move(error));
+  auto ir = printCpuIr(compilation.getProgram());
+  if (!ir)
+    FAIL() << llvm::toString(ir.takeError());
+  llvm::StringRef shown = *ir;
+  EXPECT_EQ(shown.count("define internal void @heddle.over_groups.add.f32"),
+            1u);
+  EXPECT_EQ(shown.count("call void @heddle.over_groups.add.f32"), 3u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, Scaling,

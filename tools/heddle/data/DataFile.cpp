@@ -244,7 +244,8 @@ Error DataFile::checkMembers(const Plan &plan) {
     if (count != expected)
       return error("list '" + name + "': expected " +
                    counted(expected, "member") + ", as in list '" +
-                   plan.buffers[*first].name + "', found " + Twine(count));
+                   plan.buffers[*first].name + "', found " + Twine(count) +
+                   "; bind such lists through C, C++ or Python");
   }
   return Error::success();
 }
