@@ -17,9 +17,10 @@ struct AdamaxOptions : MomentumOptions {
 
   void describe(OptionList &list) {
     list.add("lr", lr, "learning rate");
-    list.add("beta1", beta1,
-             "decay of the mean of gradients; one of at most 0.5 makes a program "
-             "for all decays, others one for decays above 0.5");
+    list.add(
+        "beta1", beta1,
+        "decay of the mean of gradients; one of at most 0.5 makes a program "
+        "for all decays, others one for decays above 0.5");
     list.add("beta2", beta2, "decay of the largest gradient");
     list.add("eps", eps, "added to the magnitude of gradients");
     list.add("weight_decay", weightDecay,

@@ -61,7 +61,9 @@ std::string Option::getExpected() const {
   return std::visit(
       Overloaded{[](bool *) -> std::string { return "true or false"; },
                  [](int64_t *) -> std::string { return "a whole number"; },
-                 [](double *) -> std::string { return "a finite number in the range of f64"; },
+                 [](double *) -> std::string {
+                   return "a finite number in the range of f64";
+                 },
                  [](Choice *choice) {
                    return "one of " + llvm::join(choice->words, ", ");
                  },

@@ -19,9 +19,10 @@ struct RadamOptions : MomentumOptions {
 
   void describe(OptionList &list) {
     list.add("lr", lr, "learning rate");
-    list.add("beta1", beta1,
-             "decay of the mean of gradients; one of at most 0.5 makes a program "
-             "for all decays, others one for decays above 0.5");
+    list.add(
+        "beta1", beta1,
+        "decay of the mean of gradients; one of at most 0.5 makes a program "
+        "for all decays, others one for decays above 0.5");
     list.add("beta2", beta2, "decay of the mean of squared gradients");
     list.add("eps", eps, "added to the denominator");
     list.add("weight_decay", weightDecay,

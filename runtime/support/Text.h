@@ -57,8 +57,9 @@ std::string shortened(llvm::StringRef text, size_t most = kMaxQuoted);
 std::string shortMessage(llvm::StringRef text);
 
 /// `text` with its control characters written as `\x1b`, except for tabs and
-/// ends of lines, and its formatting characters as `\u202e`. A name in a message
-/// then cannot control a terminal, nor change the order of what it shows.
+/// ends of lines, and its formatting characters as `\u202e`. A name in a
+/// message then cannot control a terminal, nor change the order of what it
+/// shows.
 std::string printable(llvm::StringRef text);
 
 /// `'a', 'b'`, and the number of the others after the first twenty.

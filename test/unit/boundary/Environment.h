@@ -48,7 +48,8 @@ struct Executables {
 };
 
 /// Runs `body` in a child of fork(). Returns the result of `body`, or the
-/// negative number of the signal that ended the child: SIGALRM after 60 seconds.
+/// negative number of the signal that ended the child: SIGALRM after 60
+/// seconds.
 int runInChild(const std::function<int()> &body);
 
 /// Runs this test program in another process. Returns its output, or an empty

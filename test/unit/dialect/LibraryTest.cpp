@@ -201,7 +201,8 @@ TEST(LibraryErrors, Values) {
             "option 'amsgrad' of 'adamw' expects true or false, found 'yes'");
   for (const char *value : {"", "fast", "nan", "inf", "1e999", "0.1x"})
     EXPECT_EQ(errorOf("adamw:lr=" + std::string(value)),
-              "option 'lr' of 'adamw' expects a finite number in the range of f64, found '" +
+              "option 'lr' of 'adamw' expects a finite number in the range of "
+              "f64, found '" +
                   std::string(value) + "'");
   EXPECT_EQ(errorOf("adamw:state=f8"),
             "option 'state' of 'adamw' expects one of param, f64, f32, f16, "

@@ -87,7 +87,8 @@ TEST(TextTest, EscapesFormattingCharacters) {
             "a\\u202eb\\u2028");
   EXPECT_EQ(printable("\xf3\xa0\x80\xa0"), "\\U000e0020");
   // An ellipsis, a character of four bytes, and bytes that are not UTF-8.
-  for (StringRef same : {"\xe2\x80\xa6", "\xf0\x9f\x98\x80", "\xe2\x80", "\xff"})
+  for (StringRef same :
+       {"\xe2\x80\xa6", "\xf0\x9f\x98\x80", "\xe2\x80", "\xff"})
     EXPECT_EQ(printable(same), same);
 }
 
