@@ -17,6 +17,7 @@ import sys
 import weakref
 
 from . import _fast
+from ._numpy_storage import is_array, owner_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,10 +96,7 @@ def _pin(array: Any) -> Any:
 
     NumPy does not resize an array to which there is a weak reference, even with ``refcheck=False``.
     """
-    numpy = sys.modules.get("numpy")
-    if numpy is None or not isinstance(array, numpy.ndarray):
-        return None
-    return weakref.ref(_owner(numpy, array))
+    return weakref.ref(owner_of(array)) if is_array(array) else None
 
 
 def _memory_of(array: Any) -> Any:
@@ -107,9 +105,9 @@ def _memory_of(array: Any) -> Any:
     None if that cannot be. They are the address, the element type, the shape, the strides, and the extent of the memory
     that owns the elements.
     """
-    numpy, jax = sys.modules.get("numpy"), sys.modules.get("jax")
-    if numpy is not None and isinstance(array, numpy.ndarray):
-        owner = _owner(numpy, array)
+    jax = sys.modules.get("jax")
+    if is_array(array):
+        owner = owner_of(array)
         begin = owner.__array_interface__["data"][0]
         address = begin if owner is array else array.__array_interface__["data"][0]
         return address, array.dtype, array.shape, array.strides, begin, owner.nbytes
@@ -129,10 +127,3 @@ def _is_same(array: Any, memory: Any) -> bool:
         raise
     except Exception:  # the memory has gone, says the array's library
         return False
-
-
-def _owner(numpy: Any, array: Any) -> Any:
-    """The array whose memory an array of NumPy is a view of."""
-    while isinstance(array.base, numpy.ndarray):
-        array = array.base
-    return array

@@ -19,9 +19,12 @@ def exceeds_storage(tensor: Any) -> bool:
     Raises:
         RuntimeError: the tensor has no storage, as tensors of `torch.func` and sparse ones.
     """
-    if not tensor.numel():
+    count = tensor.numel()
+    if not count:
         return False
-    reach = sum((extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.stride()))
+    reach = 0
+    if count > 1:  # a hyperparameter of one element is read in every step
+        reach = sum((extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.stride()))
     end = (tensor.storage_offset() + reach + 1) * tensor.element_size()
     return bool(tensor.untyped_storage().nbytes() < end)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numbers
 import operator
 
-from ._torch_storage import is_freed
+from . import _numpy_storage, _torch_storage
 from .errors import BadInput
 
 TYPE_CHECKING = False
@@ -37,10 +37,11 @@ def short(value: Any) -> str:
         missing = _without_memory(value, set())
     except Exception:  # a collection that is nested too deeply, or that refuses to be read
         return type(value).__name__
-    if missing is not None and missing is value:
-        return f"a tensor of shape {tuple(value.shape)} and dtype {value.dtype} without memory"
     if missing is not None:
-        return f"{type(value).__name__} with a tensor of shape {tuple(missing.shape)} without memory"
+        kind = "an array" if _numpy_storage.is_array(missing) else "a tensor"
+        if missing is value:
+            return f"{kind} of shape {tuple(value.shape)} and dtype {value.dtype} without memory"
+        return f"{type(value).__name__} with {kind} of shape {tuple(missing.shape)} without memory"
     try:
         text = repr(value)
     except ValueError:  # Python does not print an integer of more than 4300 digits
@@ -51,7 +52,7 @@ def short(value: Any) -> str:
 
 
 def _without_memory(value: Any, seen: set[int]) -> Any:
-    """A tensor of torch in a value, or the value itself, that PyTorch would print from no memory; None: there is none."""
+    """A tensor or array in a value, or the value itself, that would be printed from no memory; None: there is none."""
     if isinstance(value, (list, tuple, set, frozenset, dict)):
         if id(value) in seen:  # a collection that contains itself
             return None
@@ -59,7 +60,26 @@ def _without_memory(value: Any, seen: set[int]) -> Any:
         entries = (*value.keys(), *value.values()) if isinstance(value, dict) else tuple(value)
         found = (_without_memory(entry, seen) for entry in entries)
         return next((each for each in found if each is not None), None)
-    return value if hasattr(type(value), "untyped_storage") and is_freed(value) else None
+    return value if is_freed(value) else None
+
+
+def is_freed(value: Any) -> bool:
+    """Whether elements of a tensor of torch or of an array of NumPy are in freed memory; False for other objects."""
+    if hasattr(type(value), "untyped_storage"):
+        return _torch_storage.is_freed(value)
+    return _numpy_storage.is_array(value) and _numpy_storage.is_freed(value)
+
+
+def as_float(value: Any) -> float:
+    """The value of a number of any library.
+
+    Raises:
+        TypeError: `value` is a tensor or an array in freed memory, which its library would read.
+        Exception: `value` is no number.
+    """
+    if type(value) is not float and is_freed(value):
+        raise TypeError(f"expected elements in memory, found {short(value)}")
+    return float(value)
 
 
 def refusal(error: Exception) -> str:
@@ -117,7 +137,7 @@ def real(value: Any) -> float | None:
     if isinstance(value, (bool, str, bytes, bytearray)) or has_axes(value) or is_complex(value):
         return None
     try:
-        return float(value)
+        return as_float(value)
     except Exception:
         return None
 
@@ -131,11 +151,12 @@ def number(value: Any, where: str) -> float:
     try:
         if isinstance(value, (str, bytes)) or is_complex(value):
             raise TypeError
-        return float(value)
+        return as_float(value)
     except OverflowError:
         raise BadInput(f"{where}: expected a number that double precision can hold, found {short(value)}") from None
     except Exception:  # any library's number may refuse
-        found = short(value) if isinstance(value, (str, bytes)) or is_complex(value) else type(value).__name__
+        is_shown = isinstance(value, (str, bytes)) or is_complex(value) or is_freed(value)
+        found = short(value) if is_shown else type(value).__name__
         raise BadInput(f"{where}: expected a number, found {found}") from None
 
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from . import dtypes
 from ._dlpack import read_capsule
+from ._numpy_storage import is_freed
 from ._torch_storage import exceeds_storage
 from ._values import refusal, short, short_text, whole
 from .errors import BadInput, Error, Unavailable
@@ -269,6 +270,8 @@ def _read_numpy(array: Any, owner: Any) -> ArrayView:
     if masked is not None and masked.is_masked(owner):
         raise BadInput("expected an array with all elements, found masked ones: call filled(value)")
     name = dtypes.dtype_name(array.dtype)
+    if is_freed(array):
+        raise BadInput("expected memory for all elements, found a view of an array that was resized: make another view")
     strides = None
     if not array.flags.c_contiguous:
         size = array.itemsize

@@ -256,6 +256,8 @@ class Graph:
         if type(stream) is not int or stream >> 64:
             stream = arrays.stream_handle(stream)
         encoded = self._encoded(name)
+        if type(value) is not float and type(value) is not int:
+            value = number(value, f"argument '{name}'")  # ctypes would read a tensor in freed memory
         with self._lock:
             try:
                 status = self._set_scalar(self._handle, encoded, value, stream)

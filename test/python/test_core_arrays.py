@@ -325,3 +325,33 @@ def test_streams():
     assert arrays.stream_handle(types.SimpleNamespace(__cuda_stream__=lambda: (0, 6))) == 6
     with pytest.raises(heddle.BadInput, match="stream: expected a CUDA stream or its handle, found str"):
         arrays.stream_handle("fast")
+
+
+@pytest.mark.parametrize("view", [
+    lambda base: base[-2:], lambda base: base[-3::-1], lambda base: base.reshape(-1, 2)[-1:], lambda base: base[-1:][0, ...],
+    lambda base: base.view("i4"), lambda base: base[-2:].view(numpy.matrix),
+])
+def test_views_of_arrays_that_were_resized(view):
+    """NumPy has freed their memory."""
+    base = numpy.zeros(1000)
+    seen = view(base)
+    assert arrays.view(seen).size == seen.size
+    base.resize(1, refcheck=False)
+    with pytest.raises(heddle.BadInput, match="^expected memory for all elements, found a view of an array that was resized"):
+        arrays.view(seen)
+    graph = heddle.compile("sgd", target="cpu").graph()
+    with pytest.raises(heddle.BadInput, match="^argument 'lr': expected a number, found an array of shape .* without memory"):
+        graph.set_scalar("lr", seen)
+
+
+@pytest.mark.parametrize("view", [
+    lambda base: base[::-1], lambda base: base.T, lambda base: numpy.broadcast_to(base, (2, 6)), lambda base: base[6:],
+    lambda base: numpy.lib.stride_tricks.sliding_window_view(base, 3), lambda base: base.view("i4"),
+    lambda base: numpy.diagonal(base.reshape(2, 3)), lambda base: numpy.ndarray((2,), "f8", base, 16),
+])
+def test_views_of_arrays_that_are_there(view):
+    base = numpy.arange(6.0)
+    from heddle import _numpy_storage
+
+    for owner in (base, numpy.frombuffer(bytearray(base.tobytes()))):
+        assert not _numpy_storage.is_freed(view(owner))

@@ -7,6 +7,7 @@ import copy
 import os
 import sys
 
+import numpy
 import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))
@@ -267,6 +268,92 @@ def test_a_hyperparameter_without_memory(dtype):
     optimizer = stepped("AdamW", [parameter()], lr=lr)
     freed(lr)
     with pytest.raises(BadInput, match="^lr: expected elements in memory"):
+        optimizer.step()
+
+
+def cut(base, keep):
+    """The last element of a tensor whose storage ends before it, or in it."""
+    last = base[-1]
+    base.untyped_storage().resize_(keep)
+    return last
+
+
+@pytest.mark.parametrize("keep", [8, 3, 4 * 100_000 - 1])
+@pytest.mark.parametrize("name, message", [
+    ("lr", "expected elements in memory, found some or all without"),
+    ("weight_decay", "expected a number, found a tensor of shape .* without memory"),
+])
+def test_a_hyperparameter_whose_storage_was_cut(name, message, keep):
+    """PyTorch reads it beyond the end of its storage."""
+    base = torch.full((100_000,), 0.5)
+    with pytest.raises(BadInput, match=f"^{name}: expected elements in memory"):
+        heddle.optim.AdamW([parameter()], **{name: cut(base, keep)})
+    base = torch.full((100_000,), 0.5)
+    param = parameter()
+    optimizer = stepped("AdamW", [param], **{name: base[-1]})
+    before = param.tolist()
+    cut(base, keep)
+    with pytest.raises(BadInput, match=f"^{name}: {message}"):
+        optimizer.step()
+    assert param.tolist() == before
+    optimizer.param_groups[0][name] = torch.tensor(0.5)
+    optimizer.step()
+    assert param.tolist() != before
+
+
+@pytest.mark.parametrize("name, key", [
+    ("AdamW", "betas"), ("AdamWScheduleFree", "betas"), ("Adan", "betas"), ("Rprop", "etas"),
+])
+@pytest.mark.parametrize("keep", [0, 4])
+def test_several_hyperparameters_in_one_tensor_without_memory(name, key, keep):
+    make = getattr(heddle.optim, name)
+
+    def numbers():
+        values = torch.tensor(make([parameter()]).param_groups[0][key])
+        values.untyped_storage().resize_(keep)
+        return values
+
+    message = f"^{key}: expected elements in memory, found some or all without"
+    with pytest.raises(BadInput, match=message):
+        make([parameter()], **{key: numbers()})
+    param = parameter()
+    optimizer = stepped(name, [param])
+    with pytest.raises(BadInput, match=message):
+        optimizer.add_param_group({"params": [parameter()], key: numbers()})
+    before = param.tolist()
+    optimizer.param_groups[0][key] = numbers()
+    with pytest.raises(BadInput, match=message):
+        optimizer.step()
+    if hasattr(optimizer, "eval"):
+        with pytest.raises(BadInput, match=message):
+            optimizer.eval()
+    assert param.tolist() == before
+    # Views that the constructor has made of a tensor.
+    values = torch.tensor(make([parameter()]).param_groups[0][key])
+    optimizer = stepped(name, [param], **{key: values})
+    values.untyped_storage().resize_(keep)
+    with pytest.raises(BadInput, match="expected elements in memory"):
+        optimizer.step()
+
+
+def test_several_hyperparameters_in_a_view_of_a_resized_array():
+    """NumPy frees the memory of the array, whatever refers to it: the view reads memory of others."""
+    def numbers():
+        base = numpy.full(1000, 0.5)
+        view = base[-2:]
+        base.resize(2, refcheck=False)
+        return view
+
+    message = r"^betas: expected elements in memory, found an array of shape \(2,\) and dtype float64 without memory"
+    with pytest.raises(BadInput, match=message):
+        heddle.optim.AdamW([parameter()], betas=numbers())
+    optimizer = stepped("AdamW", [parameter()])
+    optimizer.param_groups[0]["betas"] = numbers()
+    with pytest.raises(BadInput, match=message):
+        optimizer.step()
+    optimizer.param_groups[0]["betas"] = numpy.full(4, 0.5)[2:]
+    optimizer.param_groups[0]["weight_decay"] = numbers()[1:]
+    with pytest.raises(BadInput, match="^weight_decay: expected a number, found an array of shape .* without memory"):
         optimizer.step()
 
 

@@ -233,6 +233,51 @@ def test_forward_mode_derivatives_are_refused():
         torch.func.jvp(lambda costs: heddle.ot.solve(costs, a, b, 0.3).value, (M,), (M,))
 
 
+def test_tensors_in_the_place_of_numbers():
+    """A derivative in a sequence would be dropped, and a tensor without memory be read."""
+    M = problem(4, 6)[0].numpy()
+    costs = [M, torch.from_numpy(M)]
+    expected = heddle.ot.sinkhorn(M, eps=0.5).value
+
+    def calls(x, one):
+        nested = [[x] * 6 for _ in range(4)]
+        yield "M", lambda costs: heddle.ot.sinkhorn(nested)
+        yield "a", lambda costs: heddle.ot.sinkhorn(costs, [x] + [0.25] * 3)
+        yield "b", lambda costs: heddle.ot.sinkhorn(costs, None, (0.15,) * 5 + (x,))
+        yield "anneal", lambda costs: heddle.ot.sinkhorn(costs, anneal=[one, x, 0.05])
+        yield r"init\[1\]", lambda costs: heddle.ot.sinkhorn(costs, init=([0.0] * 4, [x] * 6))
+        yield "points", lambda costs: heddle.ot.sinkhorn(costs).product([[x]] * 6)
+
+    forward = torch.autograd.forward_ad
+    with forward.dual_level():
+        dual = forward.make_dual(torch.tensor(0.25), torch.tensor(1.0))
+        for name, call in calls(dual, 1.0):
+            for each in costs:
+                with pytest.raises(heddle.BadInput, match=f"^{name}: expected a tensor without a tangent: forward-mode"):
+                    call(each)
+        plain = torch.tensor(0.25)
+        for _, call in calls(plain, plain):
+            call(costs[0])
+    needed = torch.tensor(0.25, requires_grad=True)
+    for name, call in calls(needed, 1.0):
+        for each in costs:
+            with pytest.raises(heddle.BadInput, match=f"^{name}: expected numbers, found a tensor that needs a gradient in"):
+                call(each)
+    with torch.no_grad():
+        for _, call in calls(needed, 1.0):
+            call(costs[0])
+    base = torch.full((1000,), 0.25)
+    last = base[-1]
+    base.untyped_storage().resize_(8)
+    message = r"expected .*number.*, found a tensor of shape \(\) and .* memory"
+    for name, call in (*calls(last, 1.0), ("eps", lambda costs: heddle.ot.sinkhorn(costs, eps=last)),
+                       (r"eps\[1\]", lambda costs: heddle.ot.sinkhorn(numpy.stack([M, M]), eps=[1.0, last]))):
+        for each in costs:
+            with pytest.raises(heddle.BadInput, match=f"^{name}: {message}"):
+                call(each)
+    assert heddle.ot.sinkhorn(M, eps=torch.tensor(0.5)).value == expected
+
+
 def test_gradients_need_costs_of_torch():
     M, a, b = problem(4, 3)
     weights = a.clone().requires_grad_()

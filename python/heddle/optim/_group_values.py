@@ -33,6 +33,8 @@ def check_values(group: Mapping[str, Any], spec: Spec) -> None:
     for name, default in spec.defaults.items():
         if (isinstance(default, bool) and name in spec.options) or name in spec.ignored:
             truth(group.get(name, default) if name in spec.added else group[name], name)
+    for name in spec.parts:
+        read(group, name, spec.parts)  # as many numbers as the program has
     for name in spec.checked:
         value = read(group, name, spec.parts)
         key, index = spec.parts.get(name, (name, None))

@@ -6,7 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-from .._values import number, short
+from .._values import is_freed, number, short
 from ..errors import BadInput
 from ._checks import check_memory
 from ._torch import torch
@@ -30,6 +30,8 @@ def read(group: Mapping[str, Any], name: str, parts: Mapping[str, tuple[str, int
     value = group[key]
     if index is None:
         return value
+    if type(value) is not tuple:
+        _check_parts(key, value)
     count = sum(entry == key for entry, _ in parts.values())
     try:
         found = None if isinstance(value, _WITHOUT_ORDER) else len(value)
@@ -38,6 +40,14 @@ def read(group: Mapping[str, Any], name: str, parts: Mapping[str, tuple[str, int
     if found != count:
         raise BadInput(f"{key}: expected {count} numbers, found {short(value)}")
     return value[index]
+
+
+def _check_parts(key: str, value: Any) -> None:
+    """Refuses several numbers in one tensor or array whose memory was freed."""
+    if isinstance(value, torch.Tensor):
+        check_memory(key, value)
+    elif is_freed(value):
+        raise BadInput(f"{key}: expected elements in memory, found {short(value)}: it is a view of a resized array")
 
 
 def number_of(group: Mapping[str, Any], name: str, spec: Spec) -> Any:
@@ -185,9 +195,11 @@ def _number(name: str, value: Any) -> Any:
             check_readable(name, value)
             return value
         _check_real(name, value)
+        if is_freed(value):  # the other reasons to have no memory raise an error in the read
+            check_memory(name, value)
         try:
             return float(value.item())
-        except RuntimeError:  # a check of the memory before each read would take longer than the read
+        except RuntimeError:
             check_memory(name, value)
             raise
     return number(value, name)

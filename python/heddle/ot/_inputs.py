@@ -9,11 +9,11 @@ from __future__ import annotations
 import numbers
 
 from .. import arrays, dtypes
-from .._values import plain, short
+from .._values import as_float, is_freed, plain, short
 from ..errors import BadInput
 from ._arguments import is_word
 from ._cache import Members
-from ._libraries import INTEGERS, Library, has_tangent, numbers_in, view_of
+from ._libraries import INTEGERS, Library, check_numbers, has_tangent, numbers_in, view_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,11 +31,12 @@ def number(name: str, value: Any, good: Callable[[float], bool], expected: str) 
         if isinstance(value, (str, bytes, bytearray)):
             raise TypeError  # Python would read the text
         needs_gradient = _needs_derivative(value)
-        converted = 0.0 if needs_gradient else float(value)
+        converted = 0.0 if needs_gradient else as_float(value)
     except OverflowError:
         raise BadInput(f"{name}: expected {expected}, found {short(value)}") from None
     except Exception:  # any library's number may refuse
-        raise BadInput(f"{name}: expected {expected}, found {type(value).__name__}") from None
+        found = short(value) if is_freed(value) else type(value).__name__
+        raise BadInput(f"{name}: expected {expected}, found {found}") from None
     if needs_gradient:
         raise BadInput(f"{name}: expected a number, found {_DERIVATIVE}")
     if not good(converted):
@@ -112,8 +113,9 @@ class Problems:
         """Numbers in nested lists are one matrix; an empty list is a batch without problems."""
         if M:
             try:
+                check_numbers(M, "M")
                 self.given = [numbers_in(M)]
-            except MemoryError:
+            except (BadInput, MemoryError):
                 raise
             except Exception:  # such as rows of different lengths
                 raise BadInput(f"M: expected an array or a list of arrays, found {short(M)}") from None

@@ -11,12 +11,12 @@ import sys
 from typing import NamedTuple
 
 from .. import arrays, dtypes
-from .._values import short
+from .._values import is_freed, short
 from ..errors import BadInput, Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
 #: The element types of costs; the solve converts integers.
@@ -35,11 +35,7 @@ def view_of(array: Any, argument: str, stream: int = 0) -> arrays.ArrayView:
     Raises:
         BadInput: `array` is no array of numbers, or has a tangent.
     """
-    if has_tangent(array):
-        raise BadInput(
-            f"{argument}: expected a tensor without a tangent: forward-mode derivatives are not supported; use backward(), "
-            "or detach() it"
-        )
+    _refuse_tangent(array, argument)
     try:
         seen = arrays.view(array, stream=stream)
     except dtypes.UnknownDType as error:
@@ -57,6 +53,43 @@ def has_tangent(value: Any) -> bool:
     if torch is None or not isinstance(value, torch.Tensor):
         return False
     return torch.autograd.forward_ad.unpack_dual(value).tangent is not None
+
+
+def _refuse_tangent(array: Any, argument: str) -> None:
+    if has_tangent(array):
+        raise BadInput(
+            f"{argument}: expected a tensor without a tangent: forward-mode derivatives are not supported; use backward(), "
+            "or detach() it"
+        )
+
+
+def check_numbers(sequence: Any, argument: str) -> None:
+    """Refuses tensors of PyTorch in nested sequences whose derivatives NumPy would drop, or that are in freed memory.
+
+    Raises:
+        BadInput: there is one.
+    """
+    torch: Any = sys.modules.get("torch")
+    for tensor in () if torch is None else _tensors_in(sequence, torch):
+        _refuse_tangent(tensor, argument)
+        if tensor.requires_grad and torch.is_grad_enabled():
+            raise BadInput(
+                f"{argument}: expected numbers, found a tensor that needs a gradient in a sequence, where it would be a "
+                "number: give one tensor, torch.stack(sequence), or detach() it"
+            )
+        if is_freed(tensor):
+            raise BadInput(f"{argument}: expected numbers, found {short(tensor)}")
+
+
+def _tensors_in(sequence: Any, torch: Any) -> Iterator[Any]:
+    """The tensors in nested sequences."""
+    kinds = set(map(type, sequence))  # mostly float alone
+    if any(issubclass(kind, (list, tuple, torch.Tensor)) for kind in kinds):
+        for each in sequence:
+            if isinstance(each, (list, tuple)):
+                yield from _tensors_in(each, torch)
+            elif isinstance(each, torch.Tensor):
+                yield each
 
 
 def numbers_in(sequence: Any) -> Any:
@@ -150,8 +183,10 @@ class Library:
         """`array` as an array of this library, without a copy if it is an array; a sequence of numbers is copied."""
         if isinstance(array, (list, tuple, numbers.Real)):
             try:
+                if not isinstance(array, numbers.Real):
+                    check_numbers(array, argument)
                 return self.asarray(numbers_in(array))
-            except MemoryError:
+            except (BadInput, MemoryError):
                 raise
             except Exception:  # such as a list of text
                 raise BadInput(f"{argument}: expected an array, found {short(array)}") from None
