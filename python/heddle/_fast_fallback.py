@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 import struct
 
+from ._refusals import REFUSALS
 from ._torch_storage import exceeds_storage
 
 TYPE_CHECKING = False
@@ -145,9 +146,7 @@ def _read(tensors: Iterable[Any], count: int, out: Any, expected: Any) -> int:
 def _fitting(tensor: Any, expected: bytes) -> int:
     try:
         return _address(tensor) if _layout(tensor) == expected else -1
-    except MemoryError:
-        raise
-    except Exception:  # such as a sparse tensor
+    except REFUSALS:  # such as a sparse tensor
         return -1
 
 

@@ -18,6 +18,7 @@ import weakref
 
 from . import _fast
 from ._numpy_storage import is_array, owner_of
+from ._refusals import REFUSALS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,7 +124,5 @@ def _is_same(array: Any, memory: Any) -> bool:
     """Whether an array has the memory that it had."""
     try:
         return bool(_memory_of(array) == memory)
-    except MemoryError:
-        raise
-    except Exception:  # the memory has gone, says the array's library
+    except REFUSALS:  # the memory has gone, says the array's library
         return False

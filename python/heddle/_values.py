@@ -10,12 +10,17 @@ import numbers
 import operator
 
 from . import _numpy_storage, _torch_storage
+from ._refusals import REFUSALS
 from .errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
+
+
+#: Numbers of Python, which refuse nothing.
+_NUMBERS = (float, int, bool)
 
 
 def short_text(text: Any) -> str:
@@ -35,7 +40,7 @@ def short(value: Any) -> str:
     """The spelling of a value for a message, without the middle of a long one."""
     try:
         missing = _without_memory(value, set())
-    except Exception:  # a collection that is nested too deeply, or that refuses to be read
+    except REFUSALS:  # a collection that is nested too deeply, or that refuses to be read
         return type(value).__name__
     if missing is not None:
         kind = "an array" if _numpy_storage.is_array(missing) else "a tensor"
@@ -46,7 +51,7 @@ def short(value: Any) -> str:
         text = repr(value)
     except ValueError:  # Python does not print an integer of more than 4300 digits
         text = f"an integer of {value.bit_length()} bits"
-    except Exception:
+    except REFUSALS:
         text = type(value).__name__
     return short_text(" ".join(text.split()) if "\n" in text else text)
 
@@ -86,7 +91,7 @@ def refusal(error: Exception) -> str:
     """The exception of an object of the caller, for the message of ours."""
     try:
         text = str(error)
-    except Exception:
+    except REFUSALS:
         text = ""
     return f"{type(error).__name__}: {short_text(text)}" if text else type(error).__name__
 
@@ -99,9 +104,11 @@ def plain(value: float) -> str:
 
 def has_axes(value: Any) -> bool:
     """Whether a value is an array with at least one axis."""
+    if type(value) in _NUMBERS:
+        return False
     try:
         return len(getattr(value, "shape", ())) > 0
-    except Exception:  # any library's object may refuse
+    except REFUSALS:  # any library's object may refuse
         return False
 
 
@@ -112,11 +119,13 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 def whole(value: Any) -> int | None:
     """The value of an integer of any library; None for a bool, a float and other objects."""
+    if type(value) is int:
+        return value
     if isinstance(value, bool) or has_axes(value):
         return None
     try:
         return operator.index(value)
-    except Exception:  # any library's number may refuse
+    except REFUSALS:  # any library's number may refuse
         return None
 
 
@@ -128,17 +137,19 @@ def is_complex(value: Any) -> bool:
         dtype = getattr(value, "dtype", None)
         is_array = getattr(dtype, "kind", "") == "c" or getattr(dtype, "is_complex", False) is True
         return is_array or (isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real))
-    except Exception:  # any library's object may refuse
+    except REFUSALS:  # any library's object may refuse
         return False
 
 
 def real(value: Any) -> float | None:
     """The value of a number of any library, or of a tensor without axes; None for a bool, text and other objects."""
+    if type(value) is float:
+        return value
     if isinstance(value, (bool, str, bytes, bytearray)) or has_axes(value) or is_complex(value):
         return None
     try:
         return as_float(value)
-    except Exception:
+    except REFUSALS:
         return None
 
 
@@ -148,16 +159,18 @@ def number(value: Any, where: str) -> float:
     Raises:
         BadInput: `value` is no number, or an integer beyond the range of double precision.
     """
+    if type(value) is float:
+        return value
     try:
         if isinstance(value, (str, bytes)) or is_complex(value):
             raise TypeError
         return as_float(value)
-    except OverflowError:
-        raise BadInput(f"{where}: expected a number that double precision can hold, found {short(value)}") from None
-    except Exception:  # any library's number may refuse
+    except OverflowError as error:
+        raise BadInput(f"{where}: expected a number that double precision can hold, found {short(value)}") from error
+    except REFUSALS as error:  # any library's number may refuse
         is_shown = isinstance(value, (str, bytes)) or is_complex(value) or is_freed(value)
         found = short(value) if is_shown else type(value).__name__
-        raise BadInput(f"{where}: expected a number, found {found}") from None
+        raise BadInput(f"{where}: expected a number, found {found}") from error
 
 
 def integer(value: Any, where: str, least: int, most: int) -> int:

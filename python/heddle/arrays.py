@@ -18,6 +18,7 @@ from typing import NamedTuple
 from . import dtypes
 from ._dlpack import read_capsule
 from ._numpy_storage import is_freed
+from ._refusals import REFUSALS
 from ._torch_storage import exceeds_storage
 from ._values import refusal, short, short_text, whole
 from .errors import BadInput, Error, Unavailable
@@ -174,9 +175,9 @@ def view(array: Any, *, writable: bool = False, stream: int = 0) -> ArrayView:
             result = _read(array, stream)
             if not result.address and result.size:
                 raise BadInput(f"expected memory for all elements, found none of {result.size}")
-    except (Error, MemoryError):
+    except Error:
         raise
-    except Exception as error:  # any library's array may refuse
+    except REFUSALS as error:  # any library's array may refuse
         raise BadInput(
             f"expected an array whose memory can be read, found {type(array).__name__}, which raises {refusal(error)}"
         ) from error
@@ -218,11 +219,11 @@ def _read(array: Any, stream: int) -> ArrayView:
     if not hasattr(array, "__array_interface__"):
         try:
             memoryview(array)
-        except TypeError:
+        except TypeError as error:
             raise BadInput(
                 "expected an array (NumPy, PyTorch, CuPy, JAX, or an object with DLPack, __cuda_array_interface__ or "
                 f"the buffer protocol), found {type(array).__name__}"
-            ) from None
+            ) from error
     import numpy
 
     found = numpy.asarray(array)
@@ -254,7 +255,7 @@ def _read_torch(torch: Any, array: Any) -> ArrayView:
         address = array.data_ptr()
         exceeds = exceeds_storage(array)
     except RuntimeError as error:
-        raise BadInput(f"expected a tensor with memory of its own, found {type(array).__name__}: {error}") from None
+        raise BadInput(f"expected a tensor with memory of its own, found {type(array).__name__}: {error}") from error
     if exceeds:
         raise BadInput(
             f"expected memory for all elements, found a storage of {array.untyped_storage().nbytes()} bytes, which is "
@@ -334,7 +335,7 @@ def _read_dlpack(array: Any, stream: int) -> ArrayView:
     except TypeError:  # an exporter older than DLPack 1.0
         capsule = array.__dlpack__(**arguments)
     except (BufferError, RuntimeError) as error:
-        raise BadInput(f"expected an array that DLPack can export, found {type(array).__name__}: {error}") from None
+        raise BadInput(f"expected an array that DLPack can export, found {type(array).__name__}: {error}") from error
     address, name, shape, strides, readonly = read_capsule(capsule)
     return ArrayView(address, name, shape, strides, device, readonly, (array, capsule))
 
@@ -412,7 +413,7 @@ def _extents(shape: Any, element_bytes: int) -> tuple[int, ...]:
     """
     try:
         extents = tuple(map(operator.index, shape))
-    except Exception:  # any library's object may refuse
+    except REFUSALS:  # any library's object may refuse
         extents = (-1,)
     if any(extent < 0 for extent in extents) or len(extents) > 64:
         raise BadInput(f"shape: expected at most 64 integers of at least 0, found {short(shape)}")
@@ -498,16 +499,14 @@ def stream_handle(stream: Any) -> int:
     if stream is None:
         return 0
     handle = whole(stream)
-    refused = ""
+    refused, cause = "", None
     if handle is None:
         try:
             handle = _handle_in(stream)
-        except MemoryError:
-            raise
-        except Exception as error:  # any library's stream may refuse
-            refused = f", which raises {refusal(error)}"
+        except REFUSALS as error:  # any library's stream may refuse
+            refused, cause = f", which raises {refusal(error)}", error
     if handle is None:
-        raise BadInput(f"stream: expected a CUDA stream or its handle, found {type(stream).__name__}{refused}")
+        raise BadInput(f"stream: expected a CUDA stream or its handle, found {type(stream).__name__}{refused}") from cause
     if handle >> 64:
         raise BadInput(f"stream: expected a handle from 0 to 2^64 - 1, found {short(handle)}")
     return handle

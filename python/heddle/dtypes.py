@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 
+from ._refusals import REFUSALS
 from ._values import short, short_text
 from .errors import BadInput, Unavailable
 
@@ -49,9 +50,9 @@ def dtype_name(dtype: Any) -> str:
     """
     try:
         return _known[dtype]
-    except Exception:  # an unknown type, or an object that cannot be hashed
+    except REFUSALS:  # an unknown type, or an object that cannot be hashed
         name = _find(dtype)
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(*REFUSALS):
         _known[dtype] = name
     return name
 
@@ -59,7 +60,7 @@ def dtype_name(dtype: Any) -> str:
 def _find(dtype: Any) -> str:
     try:
         spelled = str(dtype)
-    except Exception:  # any library's object may refuse
+    except REFUSALS:  # any library's object may refuse
         spelled = type(dtype).__name__
     text = spelled.removeprefix("torch.")
     # NumPy takes None for float64.
@@ -69,7 +70,7 @@ def _find(dtype: Any) -> str:
         try:
             known = numpy.dtype(dtype)
             text = known.name if known.isnative else f"{known.name} in another byte order"
-        except Exception:  # no element type
+        except REFUSALS:  # no element type
             pass
     if text not in _FROM_NUMPY:
         known_names = ", ".join(NAMES)

@@ -14,6 +14,7 @@ import weakref
 from typing import NamedTuple
 
 from . import _library
+from ._refusals import REFUSALS
 from ._values import refusal
 from .dtypes import NAMES
 from .errors import BadInput
@@ -45,12 +46,12 @@ class BufferInfo(NamedTuple):
 
 def program_text(program: str | os.PathLike[str]) -> str:
     """A program as the C interface takes it."""
-    refused = ""
+    refused, cause = "", None
     if isinstance(program, os.PathLike):
         try:
             return os.fspath(program)
-        except Exception as error:  # the caller's object may refuse
-            refused = f", which raises {refusal(error)}"
+        except REFUSALS as error:  # the caller's object may refuse
+            refused, cause = f", which raises {refusal(error)}", error
     if not isinstance(program, str):
         remedy = refused
         if hasattr(type(program), "compile") and hasattr(type(program), "mlir"):
@@ -60,7 +61,7 @@ def program_text(program: str | os.PathLike[str]) -> str:
         raise BadInput(
             f"program: expected a path, the text of a module, or the name of a standard program, "
             f"found {type(program).__name__}{remedy}"
-        )
+        ) from cause
     return program
 
 

@@ -15,6 +15,7 @@ from array import array as packed
 
 from . import _cuda, _library, arrays, dtypes
 from ._held import Held
+from ._refusals import REFUSALS
 from ._values import counted, integer, listed, number, refusal, short, short_text, whole
 from .errors import BadInput, Error
 
@@ -230,10 +231,8 @@ class Graph:
             if isinstance(mask, str):
                 raise TypeError
             flags = b"" if mask is None else bytes(mask) if isinstance(mask, bytes) else bytes(map(bool, mask))
-        except MemoryError:
-            raise
-        except Exception:  # such as an array of several elements, which has no truth value
-            raise BadInput(f"'{name}': expected a sequence of booleans, found {short(mask)}") from None
+        except REFUSALS as error:  # such as an array of several elements, which has no truth value
+            raise BadInput(f"'{name}': expected a sequence of booleans, found {short(mask)}") from error
         with self._lock:
             self._check(
                 _library.library().heddle_set_inactive(
@@ -256,13 +255,10 @@ class Graph:
         if type(stream) is not int or stream >> 64:
             stream = arrays.stream_handle(stream)
         encoded = self._encoded(name)
-        if type(value) is not float and type(value) is not int:
+        if type(value) is not float:
             value = number(value, f"argument '{name}'")  # ctypes would read a tensor in freed memory
         with self._lock:
-            try:
-                status = self._set_scalar(self._handle, encoded, value, stream)
-            except (ctypes.ArgumentError, OverflowError):
-                status = self._set_scalar(self._handle, encoded, number(value, f"argument '{name}'"), stream)
+            status = self._set_scalar(self._handle, encoded, value, stream)
             if status:
                 self._check(status)
 
@@ -457,7 +453,7 @@ class Graph:
         try:
             seen = arrays.view(array, writable=writable)
         except Error as error:
-            raise type(error)(f"{where}: {error}") from None
+            raise type(error)(f"{where}: {error}") from error.__cause__
         expected = self.device
         if seen.device.kind != expected.kind or (
             seen.device.ordinal is not None and seen.device.ordinal != expected.ordinal
@@ -477,7 +473,7 @@ class Graph:
                 try:
                     strides.append(seen.row_stride)
                 except BadInput as error:
-                    raise BadInput(f"{where}: {error}") from None
+                    raise BadInput(f"{where}: {error}") from error.__cause__
             elif not seen.is_dense:
                 raise BadInput(
                     f"{where}: expected a dense array in the order of C, found strides {seen.strides} for shape "
@@ -508,7 +504,7 @@ def _listed(members: Any, where: str) -> list[Any]:
     Raises:
         BadInput: `members` is one array, no sequence, or refuses to be read.
     """
-    refused = ""
+    refused, cause = "", None
     try:
         # The parts of an array may be copies, as the scalars of a vector of NumPy are.
         if hasattr(members, "__iter__") and any(hasattr(members, name) for name in _ARRAYS):
@@ -518,11 +514,11 @@ def _listed(members: Any, where: str) -> list[Any]:
             )
         if not isinstance(members, (str, bytes)) and hasattr(members, "__iter__"):
             return list(members)
-    except (BadInput, MemoryError):
+    except BadInput:
         raise
-    except Exception as error:  # any library's object may refuse
-        refused = f", which raises {refusal(error)}"
-    raise BadInput(f"{where}: expected a sequence of arrays, found {type(members).__name__}{refused}")
+    except REFUSALS as error:  # any library's object may refuse
+        refused, cause = f", which raises {refusal(error)}", error
+    raise BadInput(f"{where}: expected a sequence of arrays, found {type(members).__name__}{refused}") from cause
 
 
 class ListBinding:
@@ -591,13 +587,11 @@ class ListBinding:
             self._ranks = (ctypes.c_int * count)(*ranks)
             self._extents = (ctypes.c_int64 * len(flat))(*flat)
             self._strides = None if steps is None else (ctypes.c_int64 * count)(*steps)
-        except MemoryError:
-            raise
-        except Exception:  # the caller's objects may refuse
+        except REFUSALS as error:  # the caller's objects may refuse
             raise BadInput(
                 f"'{name}': expected one sequence of integers below 2^63 and one stride for each member, found shapes "
                 f"{short(shapes)} and strides {short(strides)}"
-            ) from None
+            ) from error
         least = min((*flat, *(steps or ())), default=0)
         if least < 0:
             raise BadInput(
@@ -623,13 +617,11 @@ class ListBinding:
             try:
                 # Unlike ctypes, array.array refuses an integer that has too many bits.
                 self.addresses[:] = packed("Q", iter(addresses))  # type: ignore[call-overload]
-            except MemoryError:
-                raise
-            except Exception:  # the caller's objects may refuse
+            except REFUSALS as error:  # the caller's objects may refuse
                 raise BadInput(
                     f"'{self._name}': expected {counted(self._count, 'address', 'addresses')}, one integer below 2^64 "
                     f"for each member, found {short(addresses)}"
-                ) from None
+                ) from error
         graph = self._graph
         new = bytes(self.addresses)
         with graph._lock:

@@ -12,6 +12,7 @@ import os
 from typing import overload
 
 from . import _library
+from ._refusals import REFUSALS
 from ._values import short
 from .errors import BadInput
 from .executable import program_text
@@ -122,12 +123,10 @@ def explain(
     if shapes is not None:
         try:
             listed = _json.dumps([[operator.index(extent) for extent in shape] for shape in shapes]).encode()
-        except MemoryError:
-            raise
-        except Exception:  # the caller's objects may refuse
+        except REFUSALS as error:  # the caller's objects may refuse
             raise BadInput(
                 f"shapes: expected a sequence of integers for each member, found {short(shapes)}"
-            ) from None
+            ) from error
     text = ctypes.c_void_p()
     _library.check(
         _library.library().heddle_explain(

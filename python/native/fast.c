@@ -22,6 +22,7 @@
 #include <Python.h>
 
 #include "layouts.h"
+#include "refusals.h"
 #include "torch_tensors.h"
 #include "torch_versions.h"
 #include "torch_words.h"
@@ -299,15 +300,17 @@ static int64_t integerOf(PyObject *object, const char *method) {
   return found;
 }
 
-/* Whether elements of a tensor of torch are beyond the end of its storage. The
- * address of a tensor with an offset is not null without a storage. */
+/* Whether elements of a tensor of torch are beyond the end of its storage, or
+ * -1 with an exception. The address of a tensor with an offset is not null
+ * without a storage. */
 static int exceedsStorage(PyObject *object, const DLTensor *tensor) {
   PyObject *storage = PyObject_CallMethod(object, "untyped_storage", NULL);
   int64_t bytes = integerOf(storage, "nbytes");
   int64_t end = integerOf(object, "storage_offset");
   int known = bytes >= 0 && end >= 0;
-  PyErr_Clear();
   Py_XDECREF(storage);
+  if (!clearRefusal())
+    return -1;
   for (int32_t d = 0; tensor->strides && d < tensor->ndim; ++d)
     end += (tensor->shape[d] - 1) * tensor->strides[d];
   return known && (end + 1) * (tensor->bits / 8) > bytes;
@@ -318,11 +321,14 @@ static int exceedsStorage(PyObject *object, const DLTensor *tensor) {
 static int describe(const Reader *reader, PyObject *object, DLTensor *tensor) {
   if (reader->dlpack->describe(object, tensor))
     return 0;
-  if (!isEmpty(tensor) &&
-      (!tensor->data || (reader->hasLazy && exceedsStorage(object, tensor)))) {
+  int missing = isEmpty(tensor)   ? 0
+                : !tensor->data   ? 1
+                : reader->hasLazy ? exceedsStorage(object, tensor)
+                                  : 0;
+  if (missing > 0)
     PyErr_SetString(PyExc_BufferError, "elements of the tensor have no memory");
+  if (missing)
     return 0;
-  }
   int lazy = reader->hasLazy ? isTrue(object, "is_conj") : 0;
   if (lazy == 0 && reader->hasLazy)
     lazy = isTrue(object, "is_neg");
@@ -334,16 +340,6 @@ static int describe(const Reader *reader, PyObject *object, DLTensor *tensor) {
 }
 
 /*===- Functions ----------------------------------------------------------===*/
-
-/* With a description of the contract, an error means a misfit, unless memory
- * ran out or the user interrupts. */
-static int isMisfit(void) {
-  if (!PyErr_ExceptionMatches(PyExc_Exception) ||
-      PyErr_ExceptionMatches(PyExc_MemoryError))
-    return 0;
-  PyErr_Clear();
-  return 1;
-}
 
 /* Without any function of Python: the address of a tensor, or of its gradient.
  * Returns 0 if the tensor does not fit, or if it cannot be read so. */
@@ -382,7 +378,8 @@ static int64_t addressOf(PyObject *object, const Reader *reader,
   if (object == Py_None)
     address = 0;
   else if (!describe(reader, object, &tensor))
-    address = expected && isMisfit() ? -1 : -2;
+    /* With a description of the contract, a refusal means a misfit. */
+    address = expected && clearRefusal() ? -1 : -2;
   else if (expected && !fits(&tensor, expected))
     address = -1;
   else
@@ -660,11 +657,11 @@ static const ExchangeApi *tableIn(PyObject *capsule) {
   return table && header->major == 1 && table->describe ? table : NULL;
 }
 
+/* Whether an object has an attribute, or -1 with an exception. */
 static int hasAttribute(PyObject *object, const char *name) {
   PyObject *found = PyObject_GetAttrString(object, name);
-  PyErr_Clear();
   Py_XDECREF(found);
-  return found != NULL;
+  return clearRefusal() ? found != NULL : -1;
 }
 
 /* The ways to read tensors of torch, from the slowest to the fastest. */
@@ -711,16 +708,24 @@ static PyObject *exchangeApi(PyObject *module, PyObject *const *arguments,
     return PyLong_FromLong(0);
   const Torch *torch = fastest >= kTorch ? openTorch(type) : NULL;
   Words *words = torch && fastest >= kMemory ? openWords(torch) : NULL;
+  if (PyErr_Occurred())
+    return NULL;
   const Versions *versions =
       torch && fastest >= kMemory ? openVersions(torch) : NULL;
+  if (PyErr_Occurred())
+    return NULL;
   Reader *reader = known;
   while (reader && (reader->dlpack != table || reader->torch != torch ||
                     reader->words != words || reader->versions != versions))
     reader = reader->next;
   if (!reader) {
+    int hasLazy = hasAttribute(type, "is_conj");
+    if (hasLazy > 0)
+      hasLazy = hasAttribute(type, "is_neg");
+    if (hasLazy < 0)
+      return NULL;
     if (!(reader = PyMem_Malloc(sizeof *reader)))
       return PyErr_NoMemory();
-    int hasLazy = hasAttribute(type, "is_conj") && hasAttribute(type, "is_neg");
     *reader = (Reader){table, torch, words, versions, hasLazy, known};
     known = reader;
   }

@@ -10,6 +10,8 @@
 #endif
 #include "torch_tensors.h"
 
+#include "refusals.h"
+
 #include <dlfcn.h>
 #include <string.h>
 
@@ -269,7 +271,8 @@ const Torch *openTorch(PyObject *type) {
   static int opened = 0;
   if (opened)
     return (PyObject *)torch.tensor == type ? &torch : NULL;
-  opened = open(&torch, type);
-  PyErr_Clear();
+  int valid = open(&torch, type);
+  if (clearRefusal())
+    opened = valid;
   return opened ? &torch : NULL;
 }

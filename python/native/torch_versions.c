@@ -10,6 +10,8 @@
 #endif
 #include "torch_versions.h"
 
+#include "refusals.h"
+
 /* The words of a tensor (c10::TensorImpl): its class, which is the address of
  * its table of virtual functions, and the address of its counter, which is null
  * for an inference tensor. */
@@ -157,6 +159,7 @@ static int check(const Torch *torch, Versions *versions, PyObject *list) {
 
 static const Versions *open(const Torch *torch) {
   static Versions versions;
+  versions = (Versions){0};
   const void *undefined;
   torchObjects(torch, &versions.tensor, &versions.parameter, &versions.place,
                &undefined);
@@ -166,7 +169,6 @@ static const Versions *open(const Torch *torch) {
   int valid = samples && check(torch, &versions, samples);
   Py_XDECREF(samples);
   Py_XDECREF(module);
-  PyErr_Clear();
   return valid ? &versions : NULL;
 }
 
@@ -174,8 +176,8 @@ const Versions *openVersions(const Torch *torch) {
   static const Versions *found = NULL;
   static int opened = 0;
   if (!opened) {
-    opened = 1;
     found = open(torch);
+    opened = clearRefusal();
   }
   return found;
 }

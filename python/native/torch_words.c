@@ -10,6 +10,8 @@
 #endif
 #include "torch_words.h"
 
+#include "refusals.h"
+
 #define INLINE __attribute__((always_inline)) static inline
 
 /* A tensor (c10::TensorImpl) is a sequence of words. Their numbers are known up
@@ -389,6 +391,7 @@ static int check(Words *words, PyObject *samples) {
 
 static Words *open(const Torch *torch) {
   static Words words;
+  words = (Words){0};
   words.torch = torch;
   torchObjects(torch, &words.tensor, &words.parameter, &words.place,
                &words.undefined);
@@ -398,7 +401,6 @@ static Words *open(const Torch *torch) {
   int valid = samples && check(&words, samples);
   Py_XDECREF(samples);
   Py_XDECREF(module);
-  PyErr_Clear();
   return valid ? &words : NULL;
 }
 
@@ -406,8 +408,8 @@ Words *openWords(const Torch *torch) {
   static Words *found = NULL;
   static int opened = 0;
   if (!opened) {
-    opened = 1;
     found = open(torch);
+    opened = clearRefusal();
   }
   return found;
 }

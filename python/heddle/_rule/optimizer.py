@@ -12,6 +12,7 @@ import math
 
 from .. import inspection
 from ..errors import BadInput
+from .._refusals import REFUSALS
 from .._values import number, plain, real, short
 from .program import Family
 from .signature import scalars_of
@@ -105,7 +106,7 @@ def _is_number(value: Any) -> bool:
     """Whether a hyperparameter may have this value: a number, or a tensor of one element on any device."""
     try:
         return real(value) is not None or bool(getattr(value, "numel", lambda: 0)() == 1)
-    except Exception:  # any library's object may refuse
+    except REFUSALS:  # any library's object may refuse
         return False
 
 

@@ -82,7 +82,7 @@ def bind(name: str, signature: inspect.Signature, *args: Any, **kwargs: Any) -> 
         return signature.bind(*args, **kwargs)
     except TypeError as error:
         known = ", ".join(each for each in signature.parameters if each != "self")
-        raise TypeError(f"{name}() {error}; its arguments are {known}") from None
+        raise TypeError(f"{name}() {error}; its arguments are {known}") from error
 
 
 #: State with one value for each parameter.

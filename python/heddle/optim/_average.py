@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+from .._refusals import REFUSALS
 from .._values import number
 from ..errors import BadInput
 from ._checks import check_large, check_memory, check_state
@@ -34,7 +35,7 @@ def entries(spec: Spec) -> dict[str, bool]:
 def check_training(optimizer: Optimizer) -> None:
     try:
         is_training = all(group[_MODE] for group in optimizer.param_groups)
-    except Exception:  # groups that the caller has damaged
+    except REFUSALS:  # groups that the caller has damaged
         check_list(optimizer.param_groups)
         check_entries(optimizer.param_groups, (_MODE,))
         raise

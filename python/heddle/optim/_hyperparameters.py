@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+from .._refusals import REFUSALS
 from .._values import is_freed, number, short
 from ..errors import BadInput
 from ._checks import check_memory
@@ -35,7 +36,7 @@ def read(group: Mapping[str, Any], name: str, parts: Mapping[str, tuple[str, int
     count = sum(entry == key for entry, _ in parts.values())
     try:
         found = None if isinstance(value, _WITHOUT_ORDER) else len(value)
-    except Exception:  # any library's object may refuse
+    except REFUSALS:  # any library's object may refuse
         found = None
     if found != count:
         raise BadInput(f"{key}: expected {count} numbers, found {short(value)}")

@@ -92,8 +92,8 @@ def load_masters(optimizer: Optimizer, values: Sequence[Any]) -> None:
     pairs = [(group, param) for group, param, _ in checked]
     try:
         count, values = len(values), list(values)
-    except TypeError:  # such as None, or an iterator
-        raise BadInput(f"values: expected a list of tensors, found {type(values).__name__}") from None
+    except TypeError as error:  # such as None, or an iterator
+        raise BadInput(f"values: expected a list of tensors, found {type(values).__name__}") from error
     if count != len(pairs):
         raise BadInput(f"values: expected {len(pairs)} tensors, one for each parameter, found {count}")
     for place, ((_, param), value) in enumerate(zip(pairs, values)):

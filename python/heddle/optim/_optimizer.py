@@ -129,7 +129,7 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
             check_values(self.param_groups[-1], self.spec)
             if self.spec.stores:
                 check_storage_of(self.param_groups[-1], len(self.param_groups) - 1)
-        except Exception:
+        except BaseException:
             del self.param_groups[-1]
             raise
         self._parts = {}

@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+from .._refusals import REFUSALS
 from .._values import number, short
 from . import _storage
 from ._hyperparameters import number_of, read
@@ -82,10 +83,12 @@ def _is_on(value: Any, name: str, spec: Spec) -> bool:
 
 def truth(value: Any, name: str) -> bool:
     """An option that is true or false."""
+    if type(value) is bool:
+        return value
     try:
         return bool(value)
-    except Exception:  # such as an array of several elements
-        raise TypeError(f"{name}: expected True or False, found {short(value)}") from None
+    except REFUSALS as error:  # such as an array of several elements
+        raise TypeError(f"{name}: expected True or False, found {short(value)}") from error
 
 
 def _plain_option(value: Any, name: str) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy
 
 from ..dtypes import SIZES
-from ..errors import BadInput
+from ..errors import BadInput, Error
 from . import _programs, _rewrite, _storage
 from ._hyperparameters import Hyperparameters
 from ._members import Members
@@ -332,5 +332,5 @@ class Part:
         try:
             if self.device.type != "cpu" and not self.graph.closed:
                 self.graph.synchronize(self._last_stream)
-        except Exception:  # the part was not finished, or this is a forked child, which cannot use the graph
+        except (Error, AttributeError):  # the part was not finished, or this is a forked child, which cannot use the graph
             pass

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy
 
 from .. import _fast
+from .._refusals import REFUSALS
 from ._torch import torch
 
 TYPE_CHECKING = False
@@ -53,5 +54,5 @@ def _same_values(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
 def _differ(new: Any, old: Any) -> bool:
     try:
         return bool(new != old)
-    except Exception:  # the value is read, and its error names it
+    except REFUSALS:  # the value is read, and its error names it
         return True

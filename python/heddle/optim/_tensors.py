@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy
 
 from .. import _fast
+from .._refusals import REFUSALS
 from ..errors import BadInput
 from ._checks import check_gradient, check_memory, check_param
 from ._overlap import elements_overlap, overlapping_pair
@@ -94,9 +95,9 @@ class Tensors:
         self._api = _fast.exchange_api(torch.Tensor)
         try:
             self._layouts = _fast.layouts(tensors, self._api)
-        except Exception as error:  # such as a subclass of torch.Tensor without memory of its own
+        except REFUSALS as error:  # such as a subclass of torch.Tensor without memory of its own
             kinds = sorted({type(tensor).__name__ for tensor in tensors})
-            raise BadInput(f"params: expected tensors with memory, found one of {', '.join(kinds)}: {error}") from None
+            raise BadInput(f"params: expected tensors with memory, found one of {', '.join(kinds)}: {error}") from error
         self._param_bytes = bytearray(8 * len(tensors))
         self._grad_bytes = bytearray(8 * len(tensors))
         self._param_values = numpy.frombuffer(self._param_bytes, numpy.int64)
@@ -235,16 +236,17 @@ class Tensors:
             grad = local_gradient(member.param)
             if grad is None:
                 continue
+            refused: Exception | None
             try:
                 _fast.layouts([grad], self._api)
-                is_missing = not grad.data_ptr()
-            except Exception:  # the subclass or the exchange of tensors refuses
-                is_missing = True
-            if is_missing:
+                refused = None if grad.data_ptr() else BufferError("its address is null")
+            except REFUSALS as error:  # the subclass or the exchange of tensors refuses
+                refused = error
+            if refused is not None:
                 raise BadInput(
                     f"gradient of parameter {member.name}: expected a tensor with memory of its own, found one of "
                     f"{type(grad).__name__}, which has none; assign a plain tensor"
-                )
+                ) from refused
 
     def copy_in(self) -> None:
         """Copies the tensors that the program cannot read as they are."""

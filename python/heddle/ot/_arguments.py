@@ -10,6 +10,7 @@ import difflib
 import functools
 import inspect
 
+from .._refusals import REFUSALS
 from ..errors import BadInput
 
 TYPE_CHECKING = False
@@ -85,7 +86,7 @@ def _rank(array: Any) -> int:
         return 1 + bool(array and isinstance(array[0], (list, tuple)))
     try:
         return min(len(array.shape), 2)
-    except Exception:  # no array, which another message says
+    except REFUSALS:  # no array, which another message says
         return 0
 
 

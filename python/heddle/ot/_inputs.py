@@ -9,6 +9,7 @@ from __future__ import annotations
 import numbers
 
 from .. import arrays, dtypes
+from .._refusals import REFUSALS
 from .._values import as_float, is_freed, plain, short
 from ..errors import BadInput
 from ._arguments import is_word
@@ -32,11 +33,11 @@ def number(name: str, value: Any, good: Callable[[float], bool], expected: str) 
             raise TypeError  # Python would read the text
         needs_gradient = _needs_derivative(value)
         converted = 0.0 if needs_gradient else as_float(value)
-    except OverflowError:
-        raise BadInput(f"{name}: expected {expected}, found {short(value)}") from None
-    except Exception:  # any library's number may refuse
+    except OverflowError as error:
+        raise BadInput(f"{name}: expected {expected}, found {short(value)}") from error
+    except REFUSALS as error:  # any library's number may refuse
         found = short(value) if is_freed(value) else type(value).__name__
-        raise BadInput(f"{name}: expected {expected}, found {found}") from None
+        raise BadInput(f"{name}: expected {expected}, found {found}") from error
     if needs_gradient:
         raise BadInput(f"{name}: expected a number, found {_DERIVATIVE}")
     if not good(converted):
@@ -115,10 +116,10 @@ class Problems:
             try:
                 check_numbers(M, "M")
                 self.given = [numbers_in(M)]
-            except (BadInput, MemoryError):
+            except BadInput:
                 raise
-            except Exception:  # such as rows of different lengths
-                raise BadInput(f"M: expected an array or a list of arrays, found {short(M)}") from None
+            except REFUSALS as error:  # such as rows of different lengths
+                raise BadInput(f"M: expected an array or a list of arrays, found {short(M)}") from error
             self.form = "single"
 
     def name_of(self, index: int) -> str:

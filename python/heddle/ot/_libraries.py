@@ -11,6 +11,7 @@ import sys
 from typing import NamedTuple
 
 from .. import arrays, dtypes
+from .._refusals import REFUSALS
 from .._values import is_freed, short
 from ..errors import BadInput, Error
 
@@ -39,9 +40,9 @@ def view_of(array: Any, argument: str, stream: int = 0) -> arrays.ArrayView:
     try:
         seen = arrays.view(array, stream=stream)
     except dtypes.UnknownDType as error:
-        raise refused_dtype(argument, error.found) from None
+        raise refused_dtype(argument, error.found) from error.__cause__
     except Error as error:
-        raise type(error)(f"{argument}: {error}") from None
+        raise type(error)(f"{argument}: {error}") from error.__cause__
     if seen.dtype not in FLOATS and seen.dtype not in INTEGERS:
         raise refused_dtype(argument, seen.dtype)
     return seen
@@ -186,10 +187,10 @@ class Library:
                 if not isinstance(array, numbers.Real):
                     check_numbers(array, argument)
                 return self.asarray(numbers_in(array))
-            except (BadInput, MemoryError):
+            except BadInput:
                 raise
-            except Exception:  # such as a list of text
-                raise BadInput(f"{argument}: expected an array, found {short(array)}") from None
+            except REFUSALS as error:  # such as a list of text
+                raise BadInput(f"{argument}: expected an array, found {short(array)}") from error
         seen = self.view(array, argument)
         if arrays.library_of(array) == self.name and (self.name != "numpy" or _is_numpy(array)):
             return array.detach() if self.name == "torch" and array.requires_grad else array

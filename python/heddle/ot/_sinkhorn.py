@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import sys
 
+from .._refusals import REFUSALS
 from .._values import has_axes, real, short, whole
 from ..errors import BadInput
 from ._annealing import check_epsilons
@@ -221,7 +222,7 @@ def _chosen(outputs: Any) -> list[str] | None:
     """The names of outputs in the order of the program; None if some are no names of outputs, or are twice there."""
     try:
         given = [] if isinstance(outputs, str) else list(outputs)
-    except Exception:  # no sequence
+    except REFUSALS:  # no sequence
         return None
     public = [output for output in OUTPUTS if output != "transforms"]
     if isinstance(outputs, str) or not all(is_word(each, public) for each in given) or len(set(given)) != len(given):

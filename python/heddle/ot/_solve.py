@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 
+from .._refusals import REFUSALS
 from .._values import short
 from ..errors import BadInput
 from ._arguments import is_word, names_checked
@@ -144,7 +145,7 @@ def solve(
             grad=grad,
         )
     except BadInput as error:
-        raise BadInput(_renamed(str(error))) from None
+        raise BadInput(_renamed(str(error))) from error.__cause__
 
 
 @names_checked
@@ -242,7 +243,7 @@ def _pair(unbalanced: Any) -> tuple[float | None, float | None]:
     expected = "a positive number, a pair of them, or None"
     try:
         entries = list(unbalanced)
-    except Exception:  # a number of any library is no sequence
+    except REFUSALS:  # a number of any library is no sequence
         entries = [unbalanced]
     if len(entries) not in (1, 2):
         raise BadInput(f"unbalanced: expected {expected}, found {len(entries)} values")
@@ -256,6 +257,6 @@ def _is_double(M: Any) -> bool:
     try:
         dtype = getattr(first, "dtype", None)
         text = "" if dtype is None else str(dtype)
-    except Exception:  # reading the costs gives the message
+    except REFUSALS:  # reading the costs gives the message
         return True
     return not text or text.endswith("float64") or re.match(r"(torch\.)?int", text) is not None

@@ -1,0 +1,126 @@
+"""An exception that a signal handler raises while heddle works reaches the caller.
+
+Python runs a handler between two bytecodes. A trace function that raises at a line does the same, but at a line that the
+test chooses. Each test raises at every line of a call in turn.
+"""
+
+import linecache
+import os
+import sys
+
+import numpy
+import pytest
+
+import heddle
+import heddle.ot
+
+PACKAGE = os.path.dirname(heddle.__file__) + os.sep
+#: Python prints their exceptions and goes on.
+FINALIZERS = ("__del__", "_free")
+
+
+class Timeout(Exception):
+    pass
+
+
+def lines_in(call):
+    """The number of lines of heddle that a call runs."""
+    return interrupted(call, None)[0]
+
+
+def interrupted(call, line):
+    """The number of lines that ran, and the exception of a call that is interrupted at a line."""
+    count = 0
+
+    def at_line(frame, event, argument):
+        nonlocal count
+        # Python runs no handler between the end of a block and the exit of its `with`, but the trace function.
+        if event == "line" and not linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with "):
+            count += 1
+            if count == line:
+                raise Timeout
+        return at_line
+
+    def at_call(frame, event, argument):
+        code = frame.f_code
+        return at_line if code.co_filename.startswith(PACKAGE) and code.co_name not in FINALIZERS else None
+
+    sys.settrace(at_call)
+    try:
+        call()
+    except Exception as error:
+        return count, error
+    finally:
+        sys.settrace(None)
+    return count, None
+
+
+def check(call, before=lambda: None):
+    """Every exception must arrive as it was raised."""
+    for _ in range(3):
+        before()
+        call()
+    before()
+    lines, wrong = lines_in(call), {}
+    assert lines > 10
+    for line in range(1, lines + 1):
+        before()
+        _, error = interrupted(call, line)
+        if type(error) is not Timeout:
+            wrong[line] = repr(error)
+        before()
+        call()
+    assert not wrong
+
+
+def test_solves():
+    M = numpy.random.default_rng(0).random((5, 6))
+
+    def call():
+        result = heddle.ot.solve(M, reg=0.1)
+        return result.value, result.n_iter
+
+    check(call)
+
+
+def test_objects_of_other_libraries():
+    """An exception that is no refusal of an object is not made one."""
+
+    class Slow:
+        def __float__(self):
+            raise Timeout
+
+        __index__ = __len__ = __iter__ = __dlpack_device__ = __bool__ = __float__
+        shape = property(__float__)
+
+    graph = heddle.compile("sgd", target="cpu").graph()
+    M = numpy.ones((2, 2))
+    for call in (
+        lambda: graph.set_scalar("lr", Slow()),
+        lambda: graph.bind_list("param", Slow()),
+        lambda: graph.set_inactive("param", [Slow()]),
+        lambda: graph.list_binding("param", [[Slow()]]),
+        lambda: graph.list_binding("param", [[1]]).bind([Slow()]),
+        lambda: heddle.arrays.view(type("Array", (Slow,), {"__dlpack__": None})()),
+        lambda: heddle.ot.sinkhorn(M, eps=Slow()),
+        lambda: heddle.ot.sinkhorn(M, [Slow(), 1]),
+        lambda: heddle.ot.solve(M, reg=1, unbalanced=Slow()),
+        lambda: heddle.explain("sgd", shapes=[[Slow()]]),
+    ):
+        with pytest.raises(Timeout):
+            call()
+
+
+def test_causes():
+    """A refusal of an object is the cause of the error."""
+
+    class Refusing:
+        def __float__(self):
+            raise RuntimeError("not today")
+
+    with pytest.raises(heddle.BadInput) as caught:
+        heddle.ot.sinkhorn(numpy.ones((2, 2)), eps=Refusing())
+    assert "not today" in str(caught.value.__cause__)
+    with pytest.raises(heddle.BadInput) as caught:
+        heddle.ot.solve(numpy.ones((2, 2)), reg=Refusing())
+    assert "not today" in str(caught.value.__cause__)
