@@ -291,7 +291,7 @@ def test_schedulers(scheduler, device):
 
 @DEVICES
 def test_hyperparameters_never_compile(device):
-    """Betas, lr and eps never do. An option, such as a first weight decay, does once."""
+    """Betas of at least 0.5, lr and eps never do. An option, such as a first weight decay, does once."""
     params = support.parameters(device)
     ours, theirs, others = support.pair("AdamW", params, lr=0.1, weight_decay=0.0)
     support.run(ours, theirs, params, others, 1)

@@ -9,8 +9,15 @@ from heddle import _fast  # noqa: E402
 from test_interruptions import Timeout, check  # noqa: E402
 
 
+@pytest.fixture
+def grad_mode():
+    """An exception at the line that enables gradients again leaves them disabled, as in torch.no_grad()."""
+    yield
+    torch.set_grad_enabled(True)
+
+
 @pytest.mark.parametrize("kind", ["dense", "strided", "first"])
-def test_steps(kind):
+def test_steps(kind, grad_mode):
     params = [torch.nn.Parameter(torch.ones(50)), torch.nn.Parameter(torch.ones(3, 2))]
     if kind == "strided":
         params.append(torch.nn.Parameter(torch.ones(40)[::2]))

@@ -63,9 +63,10 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
     state has the same keys, shapes and element types, so that `state_dict` and `load_state_dict` exchange state with
     them. Step counters are on the device of their parameter, as with ``fused=True`` or ``capturable=True``.
 
-    A step compiles nothing unless an option such as ``amsgrad`` changes, a second group or an element type is added, or a
-    hyperparameter that was 0 in all groups (``weight_decay``, ``momentum``, ``dampening``) no longer is. Only such a step,
-    and one whose tables need more memory, may wait for the steps before it.
+    A step compiles nothing unless an option such as ``amsgrad`` changes, a second group or an element type is added, a
+    hyperparameter that was 0 in all groups (``weight_decay``, ``momentum``, ``dampening``) no longer is, or the first
+    beta of a mean becomes less than 0.5. Only such a step, and one whose tables need more memory, may wait for the steps
+    before it.
     """
 
     #: The description of the optimizer.
@@ -362,8 +363,8 @@ def _run(optimizer: Optimizer) -> None:
     # As torch.no_grad(), which takes longer than the rest of a step whose bindings are known.
     is_enabled = torch.is_grad_enabled()
     set_grad_enabled = torch._C._set_grad_enabled
-    set_grad_enabled(False)
     try:
+        set_grad_enabled(False)
         with optimizer._lock:
             try:
                 optimizer._run()
