@@ -6,9 +6,12 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import math
+
 from .._values import plain
 from ..errors import BadInput
 from ._inputs import PerProblem
+from ._scalars import ranges
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,13 +20,14 @@ if TYPE_CHECKING:
     from ._inputs import Problems, Vectors
 
 
-def check_epsilons(problems: Problems, given: Vectors, eps: float | PerProblem) -> None:
-    """Refuses values that are not positive, and vectors that end above eps. Nothing waits for a GPU.
+def check_epsilons(problems: Problems, given: Vectors, eps: float | PerProblem, compute: str) -> None:
+    """Refuses values that are not positive or too large, and vectors that end above eps. Nothing waits for a GPU.
 
     Args:
         problems: the costs.
         given: the values, one vector for each problem or one for all.
         eps: the last eps.
+        compute: the compute type.
 
     Raises:
         BadInput: a value on the host is wrong.
@@ -39,7 +43,7 @@ def check_epsilons(problems: Problems, given: Vectors, eps: float | PerProblem) 
         for row, vector in enumerate(values if values.ndim == 2 else [values]):
             index = place + row
             name = "anneal" if given.shared else f"anneal[{index}]"
-            _check(name, vector)
+            _check(name, vector, ranges("eps", compute)[-1].most)
             bound = last
             if isinstance(eps, PerProblem) and last is not None:
                 if not last.size:
@@ -52,7 +56,7 @@ def check_epsilons(problems: Problems, given: Vectors, eps: float | PerProblem) 
                 )
 
 
-def _check(name: str, vector: Any) -> None:
+def _check(name: str, vector: Any, most: float) -> None:
     import numpy
 
     if not vector.size:
@@ -61,3 +65,8 @@ def _check(name: str, vector: Any) -> None:
     if wrong.size:
         place = int(wrong[0])
         raise BadInput(f"{name}: expected positive numbers, found {plain(float(vector[place]))} at {place}")
+    place = int(vector.argmax())
+    if vector[place] > most:
+        raise BadInput(
+            f"{name}: expected numbers of at most 2^{math.frexp(most)[1] - 1}, found {plain(float(vector[place]))} at {place}"
+        )

@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import math
 import numbers
 
 from .. import arrays, dtypes
@@ -315,15 +316,27 @@ def _check_range(name: str, weights: Any) -> None:
         )
 
 
+_NO_LIMITS = (-math.inf, math.inf)
+
+
 class PerProblem:
     """A scalar argument with one float64 value for each problem.
+
+    Args:
+        problems: the costs.
+        given: the values.
+        name: the name of the argument, for messages.
+        limits: the least and the largest value. Others on a GPU become NaN, of which the program reports a status: their
+            check would wait.
 
     Attributes:
         array: a copy of the values, in the caller's library.
         members: the values, as they are bound.
     """
 
-    def __init__(self, problems: Problems, given: Any, name: str) -> None:
+    def __init__(
+        self, problems: Problems, given: Any, name: str, limits: tuple[float, float] = _NO_LIMITS
+    ) -> None:
         if _needs_derivative(given):
             raise BadInput(f"{name}: expected numbers, found {_DERIVATIVE}")
         self.array, seen = Vectors._dense(problems.library, given, name, "f64")
@@ -331,6 +344,8 @@ class PerProblem:
             raise BadInput(
                 f"{name}: expected a number, or {problems.count} values, one for each problem, found shape {seen.shape}"
             )
+        if problems.library.place.target != "cpu" and limits != _NO_LIMITS:
+            self.array = problems.library.within(self.array, *limits)
         # Results that are asked for later read them again.
         self.array = problems.library.joined([self.array], "f64")
         begin = problems.library.address(self.array)
@@ -345,8 +360,6 @@ class Uniform(Vectors):
     """Equal weights of sum 1 for each problem (or their logarithms)."""
 
     def __init__(self, problems: Problems, sizes: Sequence[int], dtype: str, log: bool) -> None:
-        import math
-
         library = problems.library
         self.given = []
         self.shared = self.is_stacked = False

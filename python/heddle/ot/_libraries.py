@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import math
 import numbers
 import sys
 from typing import NamedTuple
@@ -261,6 +262,11 @@ class Library:
             return sys.modules["torch"].cat(flat) if flat else self.empty(0, dtype)
         module = sys.modules["jax"].numpy if self.name == "jax" else sys.modules[self.name]
         return module.concatenate(flat) if flat else self.empty(0, dtype)
+
+    def within(self, array: Any, least: float, most: float) -> Any:
+        """An own array of floating-point numbers, with NaN in the place of those that are not in a range."""
+        module = sys.modules["jax"].numpy if self.name == "jax" else sys.modules[self.name]
+        return module.where((array >= least) & (array <= most), array, math.nan)
 
     def stacked(self, scalars: Sequence[Any]) -> Any:
         """A vector of arrays of one element."""

@@ -46,8 +46,9 @@ _BAD_INPUT = {
     1: "a: expected finite weights that are not negative",
     2: "b: expected finite weights that are not negative",
     4: "a and b: expected equal sums (or relaxed sides, or normalize=True and sums that are not 0)",
-    8: "eps: expected a positive number with a finite inverse (eps0 likewise, and a decay between 0 and 1)",
-    16: "rho_a, rho_b: expected positive numbers",
+    8: "eps: expected a number from 2^-126 to 2^100, or from 2^-1022 to 2^1000 in float64 (eps0 likewise, and a decay "
+    "between 0 and 1)",
+    16: "rho_a, rho_b: expected positive numbers, of at least 2^-126 in float32",
     32: "omega: expected a number between 0 and 2",
 }
 _SIDES = {1: 0, 2: 1}

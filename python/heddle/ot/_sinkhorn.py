@@ -10,13 +10,14 @@ import math
 import sys
 
 from .._refusals import REFUSALS
-from .._values import has_axes, real, short, whole
+from .._values import real, short, whole
 from ..errors import BadInput
 from ._annealing import check_epsilons
 from ._arguments import check_order, is_word, names_checked
-from ._inputs import Block, PerProblem, Problems, Uniform, Vectors, number
+from ._inputs import Block, Problems, Uniform, Vectors
 from ._problem import OUTPUTS, Problem
 from ._result import OTResult, raise_bad_input
+from ._scalars import Scalars
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,14 +66,16 @@ def sinkhorn(
             are copied.
         a, b: weights, n and m; for a batch also B x n, or a list of vectors. None: uniform, 1 / n and 1 / m. Zeros are
             allowed. They are converted to the compute type.
-        eps: strength of the entropy, in units of the cost.
+        eps: strength of the entropy, in units of the cost: 2^-126 to 2^100 if the arithmetic is in float32, 2^-1022 to
+            2^1000 in float64.
         rho_a, rho_b: price of a row (column) sum that differs from a (b), rho KL(P 1 | a), in units of the cost. None:
-            the sums must match.
+            the sums must match. In float32 at least 2^-126.
         omega: step size of an update, between 0 and 2; above 1 over-relaxes.
         anneal: None; ``"geometric"``, eps of iteration t is max(eps, eps0 decay^t); or a vector of values of eps,
             positive and one for each iteration, whose last entry is at most `eps` (for a batch also one vector for each
-            problem). Values on a GPU are not checked, because this would wait for it.
-        eps0, decay: for geometric annealing.
+            problem). Values on a GPU are not checked, because this would wait for it. None is larger than the largest
+            `eps`.
+        eps0, decay: for geometric annealing. `eps0` has the range of `eps`, and `decay` is between 0 and 1.
         tol: a problem stops when its error is at most `tol`; negative: every problem runs `limit` iterations.
         limit: the largest number of iterations.
         matrix: ``"log_kernel"``: `M` is -C / eps.
@@ -92,7 +95,7 @@ def sinkhorn(
         grad: ``"envelope"``: `OTResult.value` has a gradient if PyTorch's `M`, `a` or `b` needs one. ``"detach"``: none.
 
         `eps`, `rho_a`, `rho_b`, `omega`, `eps0`, `decay` and `tol` may be vectors with one value for each problem of a
-        batch.
+        batch. Of a value out of range on a GPU, `OTResult.status` is ``BAD_INPUT``.
 
     Returns:
         The result. On a GPU, the call returns before the solve has finished.
@@ -125,17 +128,15 @@ def sinkhorn(
     if not is_word(grad, ("envelope", "detach")):
         raise BadInput(f"grad: expected 'envelope' or 'detach', found {short(grad)}")
 
-    scalars = _Scalars(problems)
-    scalars.add("eps", eps, lambda x: 0 < x < math.inf, "a positive number")
-    # Smaller numbers have no inverse in float32.
-    least, expected = (5e-324, "a positive number") if compute == "f64" else (2.0**-126, "a positive number of at least 2^-126")
+    scalars = Scalars(problems, compute)
+    scalars.add("eps", eps)
     for name, rho in (("rho_a", rho_a), ("rho_b", rho_b)):
         if rho is not None:
-            scalars.add(name, rho, lambda x: x >= least, f"{expected}, or None")
+            scalars.add(name, rho)
             options[name] = "1"
     shared = list(scalars.values)
     if real(omega) != 1:
-        scalars.add("omega", omega, lambda x: 0 < x < 2, "a number between 0 and 2")
+        scalars.add("omega", omega)
         loop["omega"] = "1.5"
     lists, epsilons = {}, None
     if isinstance(anneal, str):
@@ -147,15 +148,15 @@ def sinkhorn(
         lists["epsilons"] = epsilons.members
         loop["anneal"] = "list"
     # Without geometric annealing, they are checked and not used.
-    geometric = scalars if loop.get("anneal") == "geometric" else _Scalars(problems)
-    geometric.add("eps0", eps0, lambda x: 0 < x < math.inf, "a positive number")
-    geometric.add("decay", decay, lambda x: 0 < x < 1, "a number between 0 and 1")
+    geometric = scalars if loop.get("anneal") == "geometric" else Scalars(problems, compute)
+    geometric.add("eps0", eps0)
+    geometric.add("decay", decay)
     if "anneal" in loop and matrix != "cost":
         raise BadInput("anneal: expected None with matrix='log_kernel', which contains one eps")
-    scalars.add("tol", tol, lambda x: x == x, "a number")
+    scalars.add("tol", tol)
     values = scalars.finish()
     if epsilons is not None:
-        check_epsilons(problems, epsilons, values["eps"])
+        check_epsilons(problems, epsilons, values["eps"], compute)
     iterations = whole(limit)
     if iterations is None or not 0 <= iterations < 1 << 31:
         raise BadInput(f"limit: expected a number of iterations from 0 to {(1 << 31) - 1}, found {short(limit)}")
@@ -230,31 +231,6 @@ def _chosen(outputs: Any) -> list[str] | None:
     return [output for output in public if output in given]
 
 
-class _Scalars:
-    """Scalar arguments: numbers, or, if one of them is a vector, vectors with one value for each problem."""
-
-    def __init__(self, problems: Problems) -> None:
-        self._problems = problems
-        self.values: dict[str, float | PerProblem] = {}
-
-    def add(self, name: str, value: Any, good: Any, expected: str) -> None:
-        if _is_vector(value):
-            if isinstance(value, (list, tuple)):
-                value = [number(f"{name}[{index}]", entry, good, expected) for index, entry in enumerate(value)]
-            if self._problems.form == "single":
-                raise BadInput(f"{name}: expected {expected}, found one value for each problem, but M is one problem")
-            self.values[name] = PerProblem(self._problems, value, name)
-        else:
-            self.values[name] = number(name, value, good, expected)
-
-    def finish(self) -> dict[str, float | PerProblem]:
-        if any(isinstance(value, PerProblem) for value in self.values.values()):
-            for name, value in self.values.items():
-                if not isinstance(value, PerProblem):
-                    self.values[name] = PerProblem(self._problems, [value] * self._problems.count, name)
-        return self.values
-
-
 def _check_gradients(sides: Sequence[Vectors]) -> None:
     """Refuses weights that need a gradient with costs of another library than PyTorch: the value would have none."""
     torch = sys.modules.get("torch")
@@ -277,10 +253,6 @@ def _check_sides(problems: Problems, given: tuple[Any, Any]) -> None:
                     f"{problems.name_of(index)}: expected at least one {words}, found {shape[0]} rows and {shape[1]} "
                     "columns, whose uniform weights have no equal sums"
                 )
-
-
-def _is_vector(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) or has_axes(value)
 
 
 def _refuse_nan(name: str, values: Any) -> None:

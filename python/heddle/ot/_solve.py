@@ -66,7 +66,7 @@ def solve(
     Args:
         M: costs, n x m; also a batch, as for `sinkhorn`.
         a, b: weights, n and m. None: uniform.
-        reg: strength of the regularization, in units of the cost; positive.
+        reg: strength of the regularization, in units of the cost; positive, in the range of `eps` of `sinkhorn`.
         c: must be None: the reference measure is a b^T.
         reg_type: ``"KL"``, reg KL(P | a b^T), or ``"entropy"``, reg sum P log P (in any case).
         unbalanced: price of marginals that differ from a and b: a number, or a pair; infinity: the sums must match.
@@ -226,7 +226,13 @@ def solve_batch(
 
 
 #: The arguments of `solve` by those of `sinkhorn`.
-_NAMES = {"eps": "reg", "init": "potentials_init", "limit": "max_iter"}
+_NAMES = {
+    "eps": "reg",
+    "init": "potentials_init",
+    "limit": "max_iter",
+    "rho_a": "unbalanced",
+    "rho_b": "unbalanced",
+}
 
 
 def _renamed(message: str) -> str:
