@@ -25,6 +25,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import gc
 import importlib.machinery
 import importlib.util
 import os
@@ -194,6 +195,32 @@ def stream(api: int, device: int, /) -> int:
     return int(_module.stream(api, device))
 
 
+def collections() -> int:
+    """A count that changes when Python collects garbage. A collection runs functions of any object."""
+    return int(_module.collections())
+
+
+def launch(function: int, graph: int, stream: int, expected: int, /) -> int | None:
+    """Replays a graph, unless Python has collected garbage since its addresses were read.
+
+    Args:
+        function: the address of ``heddle_replay``.
+        graph, stream: the handles, for that function.
+        expected: the result of `collections` before the addresses were read.
+
+    Returns:
+        The status; None if nothing was launched. With the extension, no function of Python runs between the comparison
+        and the launch.
+    """
+    status: int | None = _module.launch(function, graph, stream, expected)
+    return status
+
+
+gc.callbacks.append(_module.count_collection)
+
 # The functions of the module itself, without a call in between.
-_NAMES = ("exchange_api", "reader", "layouts", "addresses", "gradients", "pairs", "count_changes", "same", "stream")
+_NAMES = (
+    "exchange_api", "reader", "layouts", "addresses", "gradients", "pairs", "count_changes", "same", "stream",
+    "collections", "launch",
+)  # fmt: skip
 globals().update({name: getattr(_module, name) for name in _NAMES})

@@ -13,7 +13,7 @@ import threading
 import weakref
 from array import array as packed
 
-from . import _cuda, _library, arrays, dtypes
+from . import _cuda, _fast, _library, arrays, dtypes
 from ._held import Held
 from ._refusals import REFUSALS
 from ._values import counted, integer, listed, number, refusal, short, short_text, whole
@@ -124,6 +124,7 @@ class Graph:
         # The binding of each list that was bound by addresses: an object in place of the ListBinding, which has the graph.
         self._bindings: dict[str, object] = {}
         self._replay = lib.heddle_replay
+        self._address_of_replay = ctypes.cast(lib.heddle_replay, ctypes.c_void_p).value or 0
         self._set_scalar = lib.heddle_set_scalar
 
     # ------------------------------------------------------------------------------------------------------------------
@@ -292,6 +293,22 @@ class Graph:
             status = self._replay(self._handle, stream)
             if status:
                 self._check(status)
+
+    def _replay_unless_collected(self, stream: int, collections: int) -> bool:
+        """As `replay`, unless Python has collected garbage since `_fast.collections` returned `collections`.
+
+        Objects in garbage may replace the memory of tensors that are bound by address, in their ``__del__``.
+
+        Returns:
+            Whether the step was submitted.
+        """
+        with self._lock:
+            if self._checked:
+                self._check_memory()
+            status = _fast.launch(self._address_of_replay, self._handle.value or 0, stream, collections)
+            if status:
+                self._check(status)
+        return status is not None
 
     def synchronize(self, stream: Any = 0) -> None:
         """Waits for a stream."""

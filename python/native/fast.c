@@ -813,22 +813,65 @@ static PyObject *stream(PyObject *module, PyObject *const *arguments,
   return PyLong_FromVoidPtr(found);
 }
 
+/*===- Launches -----------------------------------------------------------===*/
+
+/* A garbage collection runs functions of any object, which may replace the
+ * memory of tensors. */
+static int64_t collectionCount = 0;
+
+/* A function of gc.callbacks. */
+static PyObject *countCollection(PyObject *module, PyObject *const *arguments,
+                                 Py_ssize_t count) {
+  ++collectionCount;
+  Py_RETURN_NONE;
+}
+
+static PyObject *collections(PyObject *module, PyObject *none) {
+  return PyLong_FromLongLong(collectionCount);
+}
+
+/* No function of Python runs between the comparison and the launch. */
+static PyObject *launch(PyObject *module, PyObject *const *arguments,
+                        Py_ssize_t count) {
+  if (!expectArguments("launch", count, 4, 4))
+    return NULL;
+  void *address = PyLong_AsVoidPtr(arguments[0]);
+  void *graph = PyLong_AsVoidPtr(arguments[1]);
+  void *stream = PyLong_AsVoidPtr(arguments[2]);
+  int64_t expected = PyLong_AsLongLong(arguments[3]);
+  if (PyErr_Occurred())
+    return NULL;
+  if (expected != collectionCount)
+    Py_RETURN_NONE;
+  int (*function)(void *, void *);
+  memcpy(&function, &address, sizeof function);
+  int status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = function(graph, stream);
+  Py_END_ALLOW_THREADS;
+  return PyLong_FromLong(status);
+}
+
 /*===- Module -------------------------------------------------------------===*/
 
 typedef void (*AnyFunction)(void);
 #define HEDDLE_FAST(function)                                                  \
   (PyCFunction)(AnyFunction)(function), METH_FASTCALL, NULL
 
-static PyMethodDef methods[] = {{"exchange_api", HEDDLE_FAST(exchangeApi)},
-                                {"reader", reader, METH_O, NULL},
-                                {"layouts", HEDDLE_FAST(layouts)},
-                                {"addresses", HEDDLE_FAST(addresses)},
-                                {"gradients", HEDDLE_FAST(gradients)},
-                                {"pairs", HEDDLE_FAST(pairs)},
-                                {"count_changes", HEDDLE_FAST(changes)},
-                                {"same", HEDDLE_FAST(same)},
-                                {"stream", HEDDLE_FAST(stream)},
-                                {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {
+    {"exchange_api", HEDDLE_FAST(exchangeApi)},
+    {"reader", reader, METH_O, NULL},
+    {"layouts", HEDDLE_FAST(layouts)},
+    {"addresses", HEDDLE_FAST(addresses)},
+    {"gradients", HEDDLE_FAST(gradients)},
+    {"pairs", HEDDLE_FAST(pairs)},
+    {"collections", collections, METH_NOARGS, NULL},
+    {"count_collection", HEDDLE_FAST(countCollection)},
+    {"launch", HEDDLE_FAST(launch)},
+    {"count_changes", HEDDLE_FAST(changes)},
+    {"same", HEDDLE_FAST(same)},
+    {"stream", HEDDLE_FAST(stream)},
+    {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {
     .m_base = PyModuleDef_HEAD_INIT,

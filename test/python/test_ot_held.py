@@ -392,3 +392,37 @@ def test_scalars_are_no_text():
     for name in ("eps", "rho_a", "tol", "omega"):
         with pytest.raises(heddle.BadInput, match=f"^{name}: expected .*number.*, found str"):
             heddle.ot.sinkhorn(numpy.ones((2, 2)), **{name: "0.5"})
+
+
+@pytest.mark.parametrize("form", ["single", "batch", "list"])
+@pytest.mark.parametrize("name", ["M", "a", "b"])
+def test_changes_of_tensors_of_inference_mode(name, form):
+    """PyTorch does not count them, so the solve has copies."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (tools/dev setup --torch)")
+    given = dict(zip("Mab", torch_problem(4, 5)))
+    if form == "batch":
+        given = {key: torch.stack([tensor, tensor]) for key, tensor in given.items()}
+    elif form == "list":
+        given = {key: [tensor, tensor] for key, tensor in given.items()}
+    expected = heddle.ot.solve(*given.values(), 0.1)
+    with torch.inference_mode():
+        copies = {
+            key: [each.clone() for each in tensor] if form == "list" else tensor.clone() for key, tensor in given.items()
+        }
+        result = heddle.ot.solve(*copies.values(), 0.1)
+        for tensor in copies[name] if form == "list" else [copies[name]]:
+            tensor.mul_(3)
+            tensor.untyped_storage().resize_(0)
+        for late in ("value", "plan", "marginal_a"):
+            found, wanted = getattr(result, late), getattr(expected, late)
+            for one, other in zip(found, wanted) if form == "list" else [(found, wanted)]:
+                assert torch.equal(one, other)
+
+
+def test_changes_of_results_in_inference_mode():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (tools/dev setup --torch)")
+    with torch.inference_mode():
+        result = heddle.ot.solve(*(tensor.clone() for tensor in torch_problem(4, 5)), 0.1)
+        result.potential_a.add_(1)
+        with pytest.raises(heddle.BadInput, match="'u' of the solve, found that it was changed in place"):
+            result.plan

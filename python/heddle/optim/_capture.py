@@ -66,6 +66,7 @@ def prepared(optimizer: Optimizer, is_scaled: bool) -> list[Part]:
         optimizer._forget_old_parts()
         parts = make_parts(optimizer, is_scaled, captured=True)
         for part in parts:
+            part.update_hyperparameters(optimizer.param_groups, optimizer._group_changes)
             part.gather(optimizer.param_groups)
         missing = sum(part.idle_members for part in parts)
         if missing:
@@ -75,7 +76,6 @@ def prepared(optimizer: Optimizer, is_scaled: bool) -> list[Part]:
                 stacklevel=4,
             )
         for part in parts:
-            part.update_hyperparameters(optimizer.param_groups, optimizer._group_changes)
             if optimizer._max_norm is not None:
                 part.set_max_norm(optimizer._max_norm)
             if not part.is_idle:

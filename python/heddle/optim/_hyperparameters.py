@@ -97,13 +97,6 @@ class Hyperparameters:
             else:
                 self._graph.bind_scalar(name, self._table[0, column])
 
-    def check(self, groups: Sequence[dict[str, Any]]) -> None:
-        """Refuses values that are no numbers, or that the optimizer does not take."""
-        for place in self._used:
-            for name in self._names:
-                value = number_of(groups[place], name, self._spec)
-                self._check_value(name, value if type(value) is float else _number(name, value))
-
     def _check_value(self, name: str, value: Any) -> None:
         """Asks the optimizer about a number; that of a tensor on a device is not read."""
         problem = self._spec.check_value(name, value) if self._spec.check_value and type(value) is float else None

@@ -76,9 +76,16 @@ class SumOfSquares:
         self._bound = (grads.copy(), active.copy())
         self._graph.prepare(part.current_stream())
 
-    def compute(self, stream: int) -> None:
-        """Adds the squares of the gradients."""
-        self._graph.replay(stream)
+    def compute(self, part: Part) -> None:
+        """Adds the squares of the gradients of the part."""
+        stream = part.current_stream()
+
+        def launch() -> None:
+            self.prepare(part)
+            self._graph.replay(stream)
+
+        if not self._graph._replay_unless_collected(stream, part.collections):
+            part.launch_again(launch)
 
     def synchronize(self, stream: int) -> None:
         self._graph.synchronize(stream)
@@ -101,7 +108,7 @@ def clip(parts: Sequence[Part], busy: Sequence[Part], max_norm: float) -> Any:
         if part.is_idle:
             value = torch.zeros((), dtype=torch.float64, device=home)
         else:
-            part.sum_of_squares.compute(part.current_stream())
+            part.sum_of_squares.compute(part)
             # The addition below must not read the host's copy before it is complete.
             value = part.sum_of_squares.value.to(home, non_blocking=home.type != "cpu")
         sums[part.reduction] = sums[part.reduction] + value if part.reduction in sums else value.clone()

@@ -282,6 +282,10 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
             for _ in range(2):
                 parts = self._current_parts(is_scaled)
                 try:
+                    # Hyperparameters may be objects of the caller. So they are read before the addresses of tensors, which
+                    # a function of such an object may replace.
+                    for part in parts:
+                        part.update_hyperparameters(self.param_groups, self._group_changes)
                     changed = [part for part in parts if part.gather(self.param_groups)]
                     break
                 except Stale:
@@ -292,8 +296,6 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
                 for part in changed:
                     if not part.is_idle:
                         part.prepare()
-            for part in parts:
-                part.update_hyperparameters(self.param_groups, self._group_changes)
         busy = [part for part in parts if not part.is_idle]
         for part in busy:
             part.copy_in()

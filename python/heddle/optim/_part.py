@@ -6,8 +6,11 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import gc
+
 import numpy
 
+from .. import _fast
 from ..dtypes import SIZES
 from ..errors import BadInput, Error
 from . import _programs, _rewrite, _storage
@@ -16,12 +19,12 @@ from ._members import Members
 from ._norm import SumOfSquares
 from ._overlap import Range, aliased_gradients, with_names
 from ._state_lists import StateLists
-from ._tensors import Tensors
+from ._tensors import Stale, Tensors
 from ._torch import local, local_gradient, mark_changed, real_numel, torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from ..graph import Graph
@@ -85,6 +88,8 @@ class Part:
         self._is_bound = False
         self._groups: Sequence[dict[str, Any]] = ()
         self._kept: list[Any] = []
+        #: `_fast.collections` before the addresses were read.
+        self.collections = -1
         self._scaling: Any = None
         self._last_stream = 0
         self.norm: Any = None
@@ -141,11 +146,12 @@ class Part:
     # Bindings
     # ------------------------------------------------------------------------------------------------------------------
 
-    def gather(self, groups: Sequence[dict[str, Any]]) -> bool:
+    def gather(self, groups: Sequence[dict[str, Any]], *, is_again: bool = False) -> bool:
         """Reads the addresses of parameters and gradients, checks them, and binds those that changed.
 
         Args:
             groups: the parameter groups, whose values may be initial values of state.
+            is_again: whether this is the second time in a step.
 
         Returns:
             Whether a binding changed, so that `prepare` has work to do.
@@ -154,6 +160,7 @@ class Part:
             BadInput: a parameter or gradient has changed its shape, element type or device.
         """
         self._groups = groups
+        self.collections = _fast.collections()
         moved, changed = self._tensors.read()
         if self.state.has_moved():
             self._seen_changes = -1
@@ -164,25 +171,25 @@ class Part:
             or self._tensors.special
             or self._seen_changes != self._changes.count
         ):
-            return self._gather_changes(moved, changed)
+            return self._gather_changes(moved, changed, is_again)
         return False
 
-    def _gather_changes(self, moved: int, changed: int) -> bool:
+    def _gather_changes(self, moved: int, changed: int, is_again: bool) -> bool:
         is_bound, self._is_bound = self._is_bound, False
         tensors = self._tensors
         if moved < 0:
             tensors.check_params()
         if changed < 0:
             tensors.copy_unfit()
-            return self.gather(self._groups)
+            return self.gather(self._groups, is_again=is_again)
         has_moved, has_changed, active = tensors.update(not is_bound or moved > 0, not is_bound or changed > 0)
         rebind_active = not is_bound or active.tobytes() != self._active.tobytes()
         tensors.check_overlaps(active, has_moved or rebind_active)
-        if rebind_active or self._seen_changes != self._changes.count:
-            self.hyperparameters.check(self._groups)  # before state is made
+        changes, has_read_state = self._changes.count, False
+        if rebind_active or self._seen_changes != changes:
             self.state.read(active, self._groups)
             self.state.bind()
-            has_changed = True
+            has_changed = has_read_state = True
         if has_moved:
             tensors.params.bind()
         if has_changed:
@@ -190,8 +197,12 @@ class Part:
         if rebind_active:
             self.set_inactive(self.graph, "param", active)
             self._set_active(active)
-        self._seen_changes = self._changes.count
+        self._seen_changes = changes
         self._is_bound = True
+        if has_read_state and not is_again:
+            # What this has read and freed, such as initial values and earlier state, may have called functions of the
+            # caller, which may replace tensors.
+            return self.gather(self._groups, is_again=True) or True
         return has_moved or has_changed
 
     def prepare(self) -> None:
@@ -311,7 +322,8 @@ class Part:
     def replay(self) -> None:
         self._last_stream = self.current_stream()
         try:
-            self.graph.replay(self._last_stream)
+            if not self.graph._replay_unless_collected(self._last_stream, self.collections):
+                self.launch_again(lambda: self.graph.replay(self._last_stream))
         except BadInput as error:
             self._separate(error)
             self.copy_in()
@@ -321,6 +333,20 @@ class Part:
         if self.spec.zeroes and self._tensors.special:
             self._zero_gradients()
         mark_changed(self._stepped)  # the device works meanwhile
+
+    def launch_again(self, launch: Callable[[], None]) -> None:
+        """Reads the addresses and launches, without a collection of garbage in between."""
+        is_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            self.gather(self._groups)
+            self.copy_in()
+            launch()
+        except Stale:
+            raise BadInput("params: the order of elements in memory changes during a step") from None
+        finally:
+            if is_enabled:
+                gc.enable()
 
     def _zero_gradients(self) -> None:
         """Sets gradients to zero of which the program may have a copy."""

@@ -15,7 +15,7 @@ from .._values import as_float, is_freed, plain, short
 from ..errors import BadInput
 from ._arguments import is_word
 from ._cache import Members
-from ._libraries import INTEGERS, Library, check_numbers, has_tangent, numbers_in, view_of
+from ._libraries import INTEGERS, Library, check_numbers, has_tangent, hides_changes, numbers_in, view_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,9 +135,12 @@ class Problems:
         return self.library.view(array, self.name_of(index)) if self.library.place.stream else seen
 
     def _of_floats(self, seen: arrays.ArrayView, index: int) -> arrays.ArrayView:
-        """The costs; a float64 copy of them if they are integers."""
+        """The costs; a float64 copy of them if they are integers, and a copy if their changes cannot be noticed."""
         if seen.dtype not in INTEGERS:
-            return seen
+            if not hides_changes(self.given[index]):
+                return seen
+            self.given[index] = self.given[index].clone()
+            return self.library.view(self.given[index], self.name_of(index))
         self.given[index] = self.library.dense(self.library.own(self.given[index], self.name_of(index)), "f64")
         return self.library.view(self.given[index], self.name_of(index))
 
@@ -246,7 +249,7 @@ class Vectors:
         self.is_stacked = False
         if not shared and isinstance(given, (list, tuple)) and not _is_numbers(given):
             parts = [self._dense(library, part, f"{name}[{index}]", dtype, weights) for index, part in enumerate(given)]
-            self.given = list(given)
+            self.given = [part if hides_changes(each) else each for each, (part, _) in zip(given, parts)]
             if len(parts) != count:
                 raise BadInput(f"{name}: expected {count} arrays, one for each problem, found {len(parts)}")
             self.arrays = [part for part, _ in parts]
@@ -254,6 +257,8 @@ class Vectors:
         else:
             array, seen = self._dense(library, given, name, dtype, weights)
             self.arrays = [array]
+            if hides_changes(given):
+                self.given = [array]
             shared = shared or len(seen.shape) == 1
             if len(seen.shape) != (1 if shared else 2) or (not shared and seen.shape[0] != count):
                 wanted = "a vector" if shared else f"a vector, or {count} vectors (an array of rank 2)"
@@ -287,6 +292,9 @@ class Vectors:
                 _check_range(name, host)
         if seen.dtype != dtype or not seen.is_dense:
             array = library.dense(array, dtype)
+            seen = library.view(array, name)
+        elif hides_changes(given):
+            array = library.joined([array], dtype).reshape(seen.shape)
             seen = library.view(array, name)
         return array, seen
 

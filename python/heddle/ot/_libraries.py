@@ -49,6 +49,12 @@ def view_of(array: Any, argument: str, stream: int = 0) -> arrays.ArrayView:
     return seen
 
 
+def hides_changes(array: Any) -> bool:
+    """Whether an array is a tensor of PyTorch's inference mode: PyTorch does not count changes in place."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor) and bool(array.is_inference())
+
+
 def has_tangent(value: Any) -> bool:
     """Whether a tensor of PyTorch has a tangent, the derivative of the forward mode (`torch.autograd.forward_ad`)."""
     torch = sys.modules.get("torch")
@@ -228,7 +234,8 @@ class Library:
             return numpy.empty(count, dtypes.numpy_dtype(dtype))
         module = sys.modules[self.name]
         if self.name == "torch":
-            return module.empty(count, dtype=getattr(module, dtypes.NUMPY_NAMES[dtype]), device=self._torch_device)
+            with module.inference_mode(False):  # so that PyTorch counts changes
+                return module.empty(count, dtype=getattr(module, dtypes.NUMPY_NAMES[dtype]), device=self._torch_device)
         if self.name == "cupy":
             with module.cuda.Device(self._device.ordinal):
                 return module.empty(count, dtypes.numpy_dtype(dtype))
@@ -259,7 +266,11 @@ class Library:
         """A new vector of the elements of all arrays in order."""
         flat = [self.dense(part, dtype).reshape(-1) for part in parts]
         if self.name == "torch":
-            return sys.modules["torch"].cat(flat) if flat else self.empty(0, dtype)
+            torch = sys.modules["torch"]
+            if not flat:
+                return self.empty(0, dtype)
+            with torch.inference_mode(False), torch.no_grad():
+                return torch.cat(flat)
         module = sys.modules["jax"].numpy if self.name == "jax" else sys.modules[self.name]
         return module.concatenate(flat) if flat else self.empty(0, dtype)
 
