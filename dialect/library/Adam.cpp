@@ -47,7 +47,7 @@ static void adam(Rule &rule, const AdamOptions &o) {
     p *= 1 - lr * decay;
   else if (o.weightDecay != 0)
     g += decay * p;
-  m = lerp(m, g, 1 - b1, 1 - o.beta1);
+  m.lerp(g, 1 - b1, 1 - o.beta1);
   v = v * b2 + (1 - b2) * g * g;
   if (o.amsgrad)
     vmax = maximum(vmax, v);

@@ -40,7 +40,7 @@ static void adamax(Rule &rule, const AdamaxOptions &o) {
 
   if (o.weightDecay != 0)
     g += decay * p;
-  m = lerp(m, g, 1 - b1, 1 - o.beta1);
+  m.lerp(g, 1 - b1, 1 - o.beta1);
   largest = maximum(largest * b2, abs(g) + eps);
   Term mean = o.cautious ? cautious(m, g) : m;
   p -= (lr / (1 - pow(b1, t))).as("step_size") * (mean / largest);

@@ -54,7 +54,7 @@ static void nadam(Rule &rule, const NadamOptions &o) {
     g += decay * p;
   Term mu = momentum(t).as("mu"), next = momentum(t + 1).as("mu_next");
   product = single(product * single(mu));
-  m = lerp(m, g, 1 - b1, 1 - o.beta1);
+  m.lerp(g, 1 - b1, 1 - o.beta1);
   v = v * b2 + (1 - b2) * g * g;
   Term denom = (sqrt(v / (1 - pow(b2, t))) + eps).as("denom");
   Term ofGrad = ((1 - mu) / (1 - product)).as("share_of_grad");

@@ -45,7 +45,7 @@ static void radam(Rule &rule, const RadamOptions &o) {
     p *= 1 - lr * decay;
   else if (o.weightDecay != 0)
     g += decay * p;
-  m = lerp(m, g, 1 - b1, 1 - o.beta1);
+  m.lerp(g, 1 - b1, 1 - o.beta1);
   v = v * b2 + (1 - b2) * g * g;
   Term correction = 1 - pow(b2, t), limit = (2 / (1 - b2) - 1).as("rho_inf");
   Term length = (limit - 2 * t * pow(b2, t) / correction).as("rho");

@@ -265,6 +265,12 @@ Term lerp(const Term &start, const Term &end, const Term &weight,
   return where(isNear, start, end) + way * (end - start);
 }
 
+Variable &Variable::lerp(const Term &end, const Term &weight, double usual) {
+  if (usual < 0.5)
+    return *this += weight * (end - *this);
+  return *this = library::lerp(*this, end, weight, usual);
+}
+
 Term pow(const Term &base, const Term &exponent) {
   static constexpr ScalarFunction function = binary("power", pow);
   Trace &trace = traceOf({&base, &exponent});

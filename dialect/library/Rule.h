@@ -67,6 +67,8 @@ public:
   Variable &operator-=(const Term &value);
   Variable &operator*=(const Term &value);
   Variable &operator/=(const Term &value);
+  /// Moves the variable towards `end`, as the function `lerp` below.
+  Variable &lerp(const Term &end, const Term &weight, double usual);
 
 private:
   const Term &called(const Term &value, llvm::StringRef part) const;
