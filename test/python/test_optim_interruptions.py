@@ -22,7 +22,10 @@ def test_steps(kind):
         if kind == "first":
             optimizer.state.clear()
 
-    check(optimizer.step, before)
+    def after():
+        assert torch.is_grad_enabled()
+
+    check(optimizer.step, before, after)
 
 
 class Slow(torch.Tensor):
