@@ -23,6 +23,12 @@ class Timeout(Exception):
     pass
 
 
+def is_atomic(file, line):
+    """Whether Python runs the trace function, but no handler of signals, before a line that enters or leaves a block."""
+    text, before = linecache.getline(file, line), linecache.getline(file, line - 1)
+    return text.lstrip().startswith(("with ", "try:")) or before.strip().startswith("finally:")
+
+
 def lines_in(call):
     """The number of lines of heddle that a call runs."""
     return interrupted(call, None)[0]
@@ -34,8 +40,7 @@ def interrupted(call, line):
 
     def at_line(frame, event, argument):
         nonlocal count
-        # Python runs no handler between the end of a block and the exit of its `with`, but the trace function.
-        if event == "line" and not linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with "):
+        if event == "line" and not is_atomic(frame.f_code.co_filename, frame.f_lineno):
             count += 1
             if count == line:
                 raise Timeout
@@ -55,7 +60,7 @@ def interrupted(call, line):
     return count, None
 
 
-def check(call, before=lambda: None):
+def check(call, before=lambda: None, after=lambda: None):
     """Every exception must arrive as it was raised."""
     for _ in range(3):
         before()
@@ -68,6 +73,7 @@ def check(call, before=lambda: None):
         _, error = interrupted(call, line)
         if type(error) is not Timeout:
             wrong[line] = repr(error)
+        after()
         before()
         call()
     assert not wrong

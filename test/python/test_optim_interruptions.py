@@ -29,7 +29,10 @@ def test_steps(kind, grad_mode):
         if kind == "first":
             optimizer.state.clear()
 
-    check(optimizer.step, before)
+    def after():
+        assert torch.is_grad_enabled()
+
+    check(optimizer.step, before, after)
 
 
 class Slow(torch.Tensor):
@@ -57,3 +60,24 @@ def test_the_extension():
             _fast.layouts([tensor], api)
     finally:
         Slow.late = False
+
+
+def test_the_mode_of_gradients(monkeypatch):
+    """A handler may raise right after a function returns."""
+    param = torch.nn.Parameter(torch.ones(3))
+    param.grad = torch.ones(3)
+    optimizer = heddle.optim.SGD([param])
+    set_grad_enabled = torch._C._set_grad_enabled
+
+    def late(mode):
+        set_grad_enabled(mode)
+        if not mode:
+            raise Timeout
+
+    with monkeypatch.context() as patched:
+        patched.setattr(torch._C, "_set_grad_enabled", late)
+        with pytest.raises(Timeout):
+            optimizer.step()
+    is_enabled = torch.is_grad_enabled()
+    torch.set_grad_enabled(True)
+    assert is_enabled

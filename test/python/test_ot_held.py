@@ -150,10 +150,10 @@ def test_results_that_the_caller_has_not_seen_need_no_record(monkeypatch):
     monkeypatch.setattr(_held.Held, "__init__", lambda self, *args: made.append(args) or make(self, *args))
     M, a, b = torch_problem()
     result = heddle.ot.solve(M, a, b, 0.1)
-    assert len(made) == 1 and result.converged and result.check() is result
-    assert len(made) == 1
+    assert len(made) == 3 and result.converged and result.check() is result  # those of M, a and b
+    assert len(made) == 3
     result.potential_a, result.potential_a
-    assert len(made) == 2
+    assert len(made) == 4
 
 
 def test_results_without_memory_that_check_reads():
@@ -426,3 +426,57 @@ def test_changes_of_results_in_inference_mode():
         result.potential_a.add_(1)
         with pytest.raises(heddle.BadInput, match="'u' of the solve, found that it was changed in place"):
             result.plan
+
+
+class Exchanged:
+    """Weights whose exchange calls a function first."""
+
+    def __init__(self, array, action):
+        self.array, self.action = array, action
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, **options):
+        self.action()
+        return self.array.__dlpack__(**options)
+
+
+class Index:
+    def __init__(self, action):
+        self.action = action
+
+    def __index__(self):
+        self.action()
+        return 10
+
+
+@pytest.mark.parametrize("change", [freed, replaced])
+def test_arguments_that_free_an_earlier_one(change):
+    """The addresses were read before the functions of later arguments run."""
+    for name in ("M", "a"):
+        for argument in ("b", "history", "init", *(["limit"] if name == "M" else [])):  # the limit is read before a
+            M, a, b = torch_problem(4, 5)
+            first = M if name == "M" else a
+            copies = a.clone().numpy(), b.clone().numpy()
+            given = {"b": b, argument: Index(lambda: change(first))}
+            if argument == "b":
+                given["b"] = Exchanged(copies[1], lambda: change(first))
+            elif argument == "init":
+                given["init"] = (copies[0], Exchanged(copies[1], lambda: change(first)))
+            with pytest.raises(heddle.BadInput, match=f"^{name}: expected an array that stays as it is while the other"):
+                heddle.ot.sinkhorn(M, a, **given)
+
+
+def test_an_index_that_resizes_the_costs():
+    M = numpy.random.default_rng(0).random((30, 30))
+    with pytest.raises(heddle.BadInput, match="^M: expected an array that stays as it is"):
+        heddle.ot.sinkhorn(M, limit=Index(lambda: M.resize((2, 2), refcheck=False)))
+
+
+def test_initial_potentials_that_replace_the_others():
+    M, a, b = torch_problem(4, 5)
+    start = torch_problem(4, 5)[1]
+    given = (start, Exchanged(b.numpy().copy(), lambda: replaced(start)))
+    with pytest.raises(heddle.BadInput, match=r"^init\[0\]: expected an array that stays as it is"):
+        heddle.ot.sinkhorn(M, a, b, init=given)

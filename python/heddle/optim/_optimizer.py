@@ -365,7 +365,7 @@ def _run(optimizer: Optimizer) -> None:
     # As torch.no_grad(), which takes longer than the rest of a step whose bindings are known.
     is_enabled = torch.is_grad_enabled()
     set_grad_enabled = torch._C._set_grad_enabled
-    try:
+    try:  # before the call: a signal handler may raise right after it
         set_grad_enabled(False)
         with optimizer._lock:
             try:

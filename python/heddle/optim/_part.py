@@ -337,8 +337,8 @@ class Part:
     def launch_again(self, launch: Callable[[], None]) -> None:
         """Reads the addresses and launches, without a collection of garbage in between."""
         is_enabled = gc.isenabled()
-        gc.disable()
         try:
+            gc.disable()
             self.gather(self._groups)
             self.copy_in()
             launch()

@@ -10,6 +10,7 @@ import math
 import numbers
 
 from .. import arrays, dtypes
+from .._held import Held
 from .._refusals import REFUSALS
 from .._values import as_float, is_freed, plain, short
 from ..errors import BadInput
@@ -19,7 +20,7 @@ from ._libraries import INTEGERS, Library, check_numbers, has_tangent, hides_cha
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
 
@@ -65,6 +66,26 @@ def row_stride(shape: Sequence[int], strides: Sequence[int] | None) -> int | Non
     return strides[0] if strides[0] > columns else None
 
 
+def held(arrays: Iterable[tuple[str, Any]]) -> Held:
+    """A record of arrays, each with its name, some of which may be there twice."""
+    found: dict[int, tuple[str, Any]] = {}
+    for name, array in arrays:
+        found.setdefault(id(array), (name, array))
+    names = [name for name, _ in found.values()]
+    return Held([array for _, array in found.values()], names.__getitem__)
+
+
+def check_memory(records: Iterable[Held]) -> None:
+    """Refuses arguments whose memory has changed since they were read, which functions of later arguments can do."""
+    for record in records:
+        name = record.changed()
+        if name is not None:
+            raise BadInput(
+                f"{name}: expected an array that stays as it is while the other arguments are read, found that its memory "
+                "was resized, replaced or written by a function of another argument, such as its __dlpack__ or __index__"
+            )
+
+
 class Problems:
     """The costs of all problems, as they are bound, and the form in which the caller gave them.
 
@@ -79,6 +100,7 @@ class Problems:
         members: the matrices, as they are bound.
         given: the arrays of the caller.
         views: what is bound.
+        held: the record of both.
     """
 
     def __init__(self, M: Any, layout: str | None) -> None:
@@ -174,6 +196,8 @@ class Problems:
         known = tuple(stride or 0 for stride in strides)
         self.members = Members(self.dtype, [matrix.address for matrix in matrices], bound, known if any(known) else None)
         self.views = views  # they keep the memory alive, as DLPack needs it
+        named = [(self.name_of(index), array) for index, array in enumerate(self.given)]
+        self.held = held([*named, *(("M", seen.owner) for seen in views)])
 
     def _copies(self) -> list[arrays.ArrayView]:
         """Views of dense copies of the matrices."""
@@ -216,6 +240,7 @@ class Vectors:
         arrays: dense arrays of the caller's library that hold them.
         given: the arrays of the caller.
         views: what is bound.
+        held: the record of all of them.
         shared: whether one vector is used for all problems.
         is_stacked: whether one array of rank 2 has all vectors.
     """
@@ -273,6 +298,8 @@ class Vectors:
         self.shared = shared
         self.members = Members(dtype, [seen.address for seen in views], tuple(seen.shape for seen in views))
         self.views = views
+        names = [name] if len(self.given) == 1 else [f"{name}[{index}]" for index in range(len(self.given))]
+        self.held = held([*zip(names, self.given), *((name, each) for each in (*self.arrays, *(v.owner for v in views)))])
 
     def of(self, index: int) -> Any:
         """The vector of one problem, as an array of the caller's library."""
@@ -378,6 +405,7 @@ class Uniform(Vectors):
                 made[size] = library.full(size, dtype, math.log(share) if log else share)
         self.views = [library.view(made[size], "weights") for size in sizes]
         self.arrays = [made[size] for size in sizes]
+        self.held = held(())
         self.members = Members(dtype, [seen.address for seen in self.views], tuple((size,) for size in sizes))
 
 

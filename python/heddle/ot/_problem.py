@@ -6,14 +6,13 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-from .._held import Held
 from ..errors import BadInput
 from ._cache import Members, graph_for
 from ._inputs import Block, PerProblem, Problems, Vectors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
 #: The results of each output, with the axes of their members: n rows, m columns, or none.
@@ -49,38 +48,23 @@ class Problem:
     ) -> None:
         self.problems, self.a, self.b = problems, a, b
         self.options, self.scalars, self.compute = options, scalars, compute
-        read_later: dict[int, tuple[str, Any]] = {}
-        for name, array in self._read_later():
-            read_later.setdefault(id(array), (name, array))
-        names, held = [name for name, _ in read_later.values()], [array for _, array in read_later.values()]
-        self._held = Held(held, names.__getitem__)
+        #: The arrays that are read later, too: those of the caller, and those that are bound.
+        self.held = (problems.held, a.held, b.held)
 
     @property
     def potential_names(self) -> tuple[str, str]:
         """The names of the potentials in the program."""
         return ("u", "v") if self.options.get("convention", "scaling") == "scaling" else ("f", "g")
 
-    def _read_later(self) -> Iterator[tuple[str, Any]]:
-        """The caller's arrays and those that are bound, which may be copies or share their memory."""
-        problems = self.problems
-        for index, array in enumerate(problems.given):
-            yield problems.name_of(index), array
-        for name, side in (("a", self.a), ("b", self.b)):
-            for index, array in enumerate(side.given):
-                yield name if len(side.given) == 1 else f"{name}[{index}]", array
-            for array in (*side.arrays, *(seen.owner for seen in side.views)):
-                yield name, array
-        for seen in problems.views:
-            yield "M", seen.owner
-
     def check_unchanged(self) -> None:
         """Refuses costs and weights that were written (as PyTorch counts it), or whose memory was freed or replaced."""
-        name = self._held.changed()
-        if name is not None:
-            raise BadInput(
-                f"{name}: expected the values of the solve, found an array that was changed in place since then, or whose "
-                "memory was resized or replaced: ask for the result before you change it, or solve with a copy"
-            )
+        for record in self.held:
+            name = record.changed()
+            if name is not None:
+                raise BadInput(
+                    f"{name}: expected the values of the solve, found an array that was changed in place since then, or "
+                    "whose memory was resized or replaced: ask for the result before you change it, or solve with a copy"
+                )
 
     def block(self, axes: str, dtype: str, *, start: Sequence[Any] | None = None) -> Block:
         """New memory for a result; `axes` names those of a member: n rows, m columns."""

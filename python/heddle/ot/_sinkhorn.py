@@ -14,7 +14,7 @@ from .._values import real, short, whole
 from ..errors import BadInput
 from ._annealing import check_epsilons
 from ._arguments import check_order, is_word, names_checked
-from ._inputs import Block, Problems, Uniform, Vectors
+from ._inputs import Block, Problems, Uniform, Vectors, check_memory
 from ._problem import OUTPUTS, Problem
 from ._result import OTResult, raise_bad_input
 from ._scalars import Scalars
@@ -201,6 +201,7 @@ def sinkhorn(
         eager.append("history")
     loop["outputs"] = "/".join(["potentials", *eager])
 
+    check_memory([*problem.held, *([] if epsilons is None else [epsilons.held])])
     problem.run(loop, lists, results, {**values, "limit": float(limit)})
     result = OTResult(problem, results, values["tol"], limit, grad, (norm, order))
     if problems.library.place.target == "cpu":
@@ -275,12 +276,15 @@ def _starts(problems: Problems, init: Any, compute: str) -> list[list[Any] | Non
         found = f"{len(init)} elements" if isinstance(init, (list, tuple)) else type(init).__name__
         raise BadInput(f"init: expected a pair of initial potentials, found {found}")
     starts: list[list[Any] | None] = []
+    records = []
     for axis, given in enumerate(init):
         sizes = [shape[axis] for shape in problems.shapes]
         name = f"init[{axis}]"
         read = Vectors(problems, given, name, sizes, compute)
+        records.append(read.held)
         for index, (part, array) in enumerate(zip(read.given, read.arrays)):
             where = f"{name}[{index}]" if len(read.arrays) > 1 else name
             _refuse_nan(where, problems.library.on_host(part, array))
         starts.append(read.arrays * (problems.count if read.shared and problems.form != "single" else 1))
+    check_memory(records)
     return starts
