@@ -207,3 +207,25 @@ def test_a_step_in_another_thread_during_a_fork():
     assert len(lines) == 6, result.stdout + result.stderr
     refused = "optimizer: another thread was stepping or loading it when this process was forked"
     assert all(line.startswith(refused) for line in lines[:4:2]) and lines[1::2] == ["stepped"] * 3 and lines[4] == "stepped"
+
+
+def test_the_shape_of_the_gradient_of_an_empty_parameter():
+    param = torch.nn.Parameter(torch.ones(0))
+    param.grad = torch.ones(0)
+    optimizer = heddle.optim.SGD([param])
+    optimizer.step()
+    param.grad.data = torch.ones(7)
+    with pytest.raises(heddle.BadInput, match=r"^gradient of parameter 0 of group 0: expected shape \(0,\) on cpu, found \(7,\)"):
+        optimizer.step()
+
+
+def test_a_rate_that_is_a_parameter():
+    """It is read before it changes."""
+    rate = torch.nn.Parameter(torch.tensor(0.5))
+    param = torch.nn.Parameter(torch.ones(3))
+    optimizer = heddle.optim.SGD([rate, param], lr=rate)
+    rate.grad, param.grad = torch.tensor(0.5), torch.ones(3)
+    optimizer.step()
+    assert rate.item() == 0.25 and torch.equal(param, torch.full((3,), 0.5))
+    optimizer.step()
+    assert rate.item() == 0.125 and torch.equal(param, torch.full((3,), 0.25))
