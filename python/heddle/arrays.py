@@ -175,6 +175,8 @@ def view(array: Any, *, writable: bool = False, stream: int = 0) -> ArrayView:
             result = _read(array, stream)
             if not result.address and result.size:
                 raise BadInput(f"expected memory for all elements, found none of {result.size}")
+            if result.address % dtypes.SIZES[result.dtype]:
+                raise BadInput(f"expected aligned elements, found address {result.address:#x} for {result.dtype}")
     except Error:
         raise
     except REFUSALS as error:  # any library's array may refuse

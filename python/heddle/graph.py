@@ -43,14 +43,20 @@ def _free(free: Any, lock: threading.Lock, process: int, handle: ctypes.c_void_p
             lock.release()
 
 
-class _LeftLocked:
-    """The lock, in a forked child, of a graph that another thread of the parent was using."""
+_IN_USE = (
+    "graph: another thread was using it when this process was forked, so it may be half changed; create another one in the "
+    "child"
+)
+
+
+class LeftLocked:
+    """The lock, in a forked child, of an object that another thread of the parent was using."""
+
+    def __init__(self, message: str) -> None:
+        self._message = message
 
     def __enter__(self) -> NoReturn:
-        raise BadInput(
-            "graph: another thread was using it when this process was forked, so it may be half changed; create another "
-            "one in the child"
-        )
+        raise BadInput(self._message)
 
     def __exit__(self, *_: object) -> None: ...
 
@@ -66,7 +72,7 @@ def _refuse_graphs_in_use() -> None:
     # The thread that holds the lock does not exist in the child.
     for graph in tuple(_graphs):
         if graph._lock.locked():
-            graph._lock = _LeftLocked()  # type: ignore[assignment]
+            graph._lock = LeftLocked(_IN_USE)  # type: ignore[assignment]
 
 
 os.register_at_fork(after_in_child=_refuse_graphs_in_use)
@@ -663,6 +669,17 @@ class ListBinding:
         return True
 
 
+def _dense_on_host(seen: arrays.ArrayView) -> arrays.ArrayView:
+    if seen.device.kind != "cpu":
+        raise BadInput(f"array: expected a dense array on the CPU, found one on {seen.device}")
+    if not seen.is_dense:
+        raise BadInput(
+            f"array: expected a dense array in the order of C, found strides {seen.strides} for shape {seen.shape}: make it "
+            "contiguous"
+        )
+    return seen
+
+
 class Memory:
     """Memory of an executable's target, for callers without an allocator of their own. Aligned to 256 bytes.
 
@@ -690,17 +707,13 @@ class Memory:
 
     def write(self, array: Any, offset: int = 0) -> None:
         """Copies a dense array of the host to `offset`, in bytes. Waits for the device before and after the copy."""
-        seen = arrays.view(array)
-        if seen.device.kind != "cpu" or not seen.is_dense:
-            raise BadInput(f"array: expected a dense array on the CPU, found one on {seen.device}")
+        seen = _dense_on_host(arrays.view(array))
         size = seen.size * dtypes.SIZES[seen.dtype]
         self._copy(_library.library().heddle_memory_write, seen, offset, size)
 
     def read(self, array: Any, offset: int = 0) -> None:
         """Copies from `offset`, in bytes, into a dense array of the host. Waits for the device before and after."""
-        seen = arrays.view(array, writable=True)
-        if seen.device.kind != "cpu" or not seen.is_dense:
-            raise BadInput(f"array: expected a dense array on the CPU, found one on {seen.device}")
+        seen = _dense_on_host(arrays.view(array, writable=True))
         size = seen.size * dtypes.SIZES[seen.dtype]
         self._copy(_library.library().heddle_memory_read, seen, offset, size)
 

@@ -278,3 +278,17 @@ def test_messages_about_arrays_are_one_line():
 def test_integers_beyond_double_precision(call):
     with pytest.raises(heddle.BadInput, match=r"test_core_refusals.py:\d+: expected a number in the range of double"):
         call(10**400)
+
+
+def test_memory_takes_dense_arrays(sgd):
+    memory, array = heddle.Memory(sgd, 64), numpy.ones(8, "f4")
+    for function in (memory.write, memory.read):
+        with pytest.raises(heddle.BadInput, match=r"^array: expected a dense array in the order of C, found strides \(2,\)"):
+            function(array[::2])
+
+
+def test_tensors_that_are_not_aligned():
+    torch = pytest.importorskip("torch")
+    costs = torch.frombuffer(bytearray(161), dtype=torch.float64, offset=1).view(4, 5)
+    with pytest.raises(heddle.BadInput, match="^M: expected aligned elements, found address 0x"):
+        heddle.ot.solve(costs, reg=1)

@@ -1,7 +1,9 @@
 """A step that fails: the optimizer, its state and the parameters are as before, and a later step continues."""
 
 import os
+import subprocess
 import sys
+import textwrap
 
 import pytest
 
@@ -147,3 +149,83 @@ def test_a_step_without_gradients_leaves_nothing_to_undo():
     optimizer.state[params[0]] = {"exp_avg": torch.zeros(5), "exp_avg_sq": torch.zeros(5), "step": torch.zeros(())}
     support.set_gradients(params)
     fails(optimizer, params, match="expected a tensor of shape")
+
+
+@pytest.mark.parametrize("is_warm", [False, True])
+def test_transforms(is_warm):
+    """A transform sees no change of a parameter. PyTorch refuses a step there, too."""
+    param = torch.nn.Parameter(torch.ones(3))
+    param.grad = torch.ones(3)
+    optimizer = heddle.optim.AdamW([param])
+    if is_warm:
+        optimizer.step()
+    before = param.detach().clone()
+
+    def loss(x):
+        optimizer.step()
+        return x.sum()
+
+    for transform in (torch.func.grad, torch.func.vmap):
+        with pytest.raises(heddle.BadInput, match="^step: expected a call outside of the transforms of torch.func"):
+            transform(loss)(torch.ones(2))
+    assert torch.equal(param, before)
+    optimizer.step()
+    assert not torch.equal(param, before)
+
+
+def test_a_step_in_another_thread_during_a_fork():
+    """The child gets an error that names the optimizer, as does its child. Other optimizers work."""
+    code = """
+        import os, threading, torch, heddle.optim
+        made = []
+        for _ in range(2):
+            param = torch.nn.Parameter(torch.ones(3)); param.grad = torch.ones(3)
+            made.append(heddle.optim.SGD([param], lr=0.5)); made[-1].step()
+        used, unused = made
+        using, forked = threading.Event(), threading.Event()
+        def use():
+            with used._lock:
+                using.set(); forked.wait()
+        thread = threading.Thread(target=use); thread.start(); using.wait()
+        def attempt():
+            for optimizer in made:
+                try:
+                    optimizer.step(); print("stepped", flush=True)
+                except heddle.BadInput as error:
+                    print(error, flush=True)
+        if not os.fork():
+            attempt()
+            if not os.fork():
+                attempt()
+                os._exit(0)
+            os.wait(); os._exit(0)
+        os.wait(); forked.set(); thread.join()
+        attempt()
+    """
+    result = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120)
+    lines = result.stdout.splitlines()
+    assert len(lines) == 6, result.stdout + result.stderr
+    refused = "optimizer: another thread was stepping or loading it when this process was forked"
+    assert all(line.startswith(refused) for line in lines[:4:2]) and lines[1::2] == ["stepped"] * 3 and lines[4] == "stepped"
+
+
+def test_the_shape_of_the_gradient_of_an_empty_parameter():
+    param = torch.nn.Parameter(torch.ones(0))
+    param.grad = torch.ones(0)
+    optimizer = heddle.optim.SGD([param])
+    optimizer.step()
+    param.grad.data = torch.ones(7)
+    with pytest.raises(heddle.BadInput, match=r"^gradient of parameter 0 of group 0: expected shape \(0,\) on cpu, found \(7,\)"):
+        optimizer.step()
+
+
+def test_a_rate_that_is_a_parameter():
+    """It is read before it changes."""
+    rate = torch.nn.Parameter(torch.tensor(0.5))
+    param = torch.nn.Parameter(torch.ones(3))
+    optimizer = heddle.optim.SGD([rate, param], lr=rate)
+    rate.grad, param.grad = torch.tensor(0.5), torch.ones(3)
+    optimizer.step()
+    assert rate.item() == 0.25 and torch.equal(param, torch.full((3,), 0.5))
+    optimizer.step()
+    assert rate.item() == 0.125 and torch.equal(param, torch.full((3,), 0.25))

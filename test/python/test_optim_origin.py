@@ -185,3 +185,33 @@ def test_rules_keep_their_own_way():
     optimizer.load_state_dict(old([param]).state_dict())
     optimizer.step()
     assert param.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("name, option, key", [
+    ("RMSprop", {"momentum": 0.9}, "momentum_buffer"), ("RMSprop", {"centered": True}, "grad_avg"),
+    ("Adam", {"amsgrad": True}, "max_exp_avg_sq"),
+])
+def test_state_that_lacks_the_entry_of_an_option(name, option, key):
+    param = torch.nn.Parameter(torch.ones(3))
+    param.grad = torch.ones(3)
+    optimizer = getattr(heddle.optim, name)([param], lr=0.1, **option)
+    optimizer.step()
+    saved = optimizer.state_dict()
+    before = optimizer.state[param][key].clone()
+    lacking = {**saved, "state": {0: {each: value for each, value in saved["state"][0].items() if each != key}}}
+    with pytest.raises(heddle.BadInput, match=f"^state_dict: expected '{key}' in the state of parameter 0, because its group"):
+        optimizer.load_state_dict(lacking)
+    assert torch.equal(optimizer.state[param][key], before)
+    optimizer.load_state_dict(saved)
+    optimizer.step()
+
+
+def test_an_option_that_is_turned_on_later():
+    param = torch.nn.Parameter(torch.ones(3))
+    param.grad = torch.ones(3)
+    optimizer = heddle.optim.RMSprop([param], lr=0.1)
+    optimizer.step()
+    optimizer.load_state_dict(optimizer.state_dict())
+    optimizer.param_groups[0]["momentum"] = 0.9
+    optimizer.step()
+    assert "momentum_buffer" in optimizer.state[param]

@@ -16,6 +16,7 @@ import weakref
 from .. import _fast
 from .._values import real, short
 from ..errors import BadInput
+from ..graph import LeftLocked
 from . import _average, _capture, _loading, _norm, _saving, _storage
 from ._arguments import bind, signature_of
 from ._checks import check_scaling
@@ -44,13 +45,21 @@ else:
 
 _hooks: Any = importlib.import_module("torch.optim.optimizer")
 
+_IN_USE = (
+    "optimizer: another thread was stepping or loading it when this process was forked, so its parameters and state may be "
+    "half written; load both into another optimizer of the child"
+)
+
 #: All optimizers. A forked child replaces their locks, which a thread of the parent may hold.
 _optimizers: weakref.WeakSet[Optimizer] = weakref.WeakSet()
 
 
 def _unlock() -> None:
     for optimizer in tuple(_optimizers):
-        optimizer._lock = threading.RLock()
+        # Not the thread that forks: only that one exists in the child.
+        lock = optimizer._lock
+        is_in_use = isinstance(lock, LeftLocked) or not lock.acquire(blocking=False)
+        optimizer._lock = LeftLocked(_IN_USE) if is_in_use else threading.RLock()
 
 
 os.register_at_fork(after_in_child=_unlock)
@@ -100,7 +109,7 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         """Forgets everything that was derived from groups and state."""
         if "_lock" not in self.__dict__:
             # Steps of several threads take turns: one must not free state that another one reads.
-            self._lock = threading.RLock()
+            self._lock: Any = threading.RLock()
             _optimizers.add(self)
         self._parts: dict[bool, list[Part]] = {}
         self._seen: list[Seen] = []
@@ -359,6 +368,11 @@ _profiler: Any = torch.autograd.profiler
 
 
 def _run(optimizer: Optimizer) -> None:
+    if _level_of_transforms() is not None:
+        raise BadInput(
+            "step: expected a call outside of the transforms of torch.func, such as grad and vmap, which see no change of a "
+            "parameter, found one inside; compute gradients there, and step afterwards"
+        )
     if _is_inference_mode():
         with making_tensors():  # of this step, for later ones outside of the mode
             return _run(optimizer)
@@ -377,6 +391,7 @@ def _run(optimizer: Optimizer) -> None:
         set_grad_enabled(is_enabled)
 
 
+_level_of_transforms: Any = getattr(torch._C._functorch, "maybe_current_level", lambda: None)
 _is_inference_mode: Any = torch.is_inference_mode_enabled
 # A graph that torch.compile makes ends before the step, and another one starts after it.
 _step: Any = torch._disable_dynamo(_run)

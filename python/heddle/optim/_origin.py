@@ -10,7 +10,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-from .._values import listed
+from .._values import listed, real, short
 from ..errors import BadInput
 from . import _storage
 from ._arguments import is_torchs
@@ -69,6 +69,7 @@ def check_origin(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
         return  # PyTorch's own error
     _check_groups(spec, groups, own={name for group in optimizer.param_groups for name in group})
     _check_states(spec, states)
+    _check_options(spec, loaded)
 
 
 def _check_groups(spec: Spec, groups: list[set[str]], own: set[str]) -> None:
@@ -103,6 +104,31 @@ def _check_states(spec: Spec, states: Iterable[set[str]]) -> None:
                 f"state_dict: expected the state of {spec.name}, with {_words(own - set(spec.unneeded))}, found state with "
                 f"{_words(found)}. {_REMEDY}"
             )
+
+
+def _check_options(spec: Spec, loaded: Mapping[str, Any]) -> None:
+    """Refuses state that lacks the entry of an option that its group has. PyTorch does not create it, either.
+
+    An entry that a step may skip (`Spec.hidden`) can be missing.
+    """
+    options = {key: option for key, option in spec.unneeded.items() if key not in spec.hidden.values()}
+    others = set(spec.functional or ()) - set(spec.unneeded)
+    for group in loaded["param_groups"] if options else ():
+        for place in group["params"]:
+            state = loaded["state"].get(place)
+            for key, option in options.items():
+                is_missing = isinstance(state, dict) and key not in state and any(other in state for other in others)
+                if is_missing and _is_on(group.get(option)):
+                    raise BadInput(
+                        f"state_dict: expected '{key}' in the state of parameter {place}, because its group has {option}="
+                        f"{short(group[option])}, found {_words(map(str, state))}; load the state of an optimizer with the "
+                        "same option"
+                    )
+
+
+def _is_on(value: Any) -> bool:
+    number = float(value) if isinstance(value, bool) else real(value)
+    return number is not None and number > 0
 
 
 _REMEDY = "Load it into an optimizer of the class that has saved it"

@@ -185,9 +185,9 @@ class Tensors:
             raise Stale  # state and copies are in the order of the parameter
         if grad is None:
             return 0, 0, False
+        check_gradient(self._optimizer, member, shard, grad)
         if shard.numel() == 0:
             return 0, 0, True
-        check_gradient(self._optimizer, member, shard, grad)
         target = shard
         if shadow is not None:
             if place in self._overlapping:
