@@ -46,6 +46,11 @@ def sgd(t, p, g, state, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nester
     return p - lr * g
 
 
+def _lerp(start, end, weight):
+    """The formula of `torch.lerp`."""
+    return start + weight * (end - start) if weight < 0.5 else end - (1 - weight) * (end - start)
+
+
 def adamw(t, p, g, state, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, cautious=False,
           decoupled_weight_decay=True):
     mean, square = _zeros(state, p, "exp_avg", "exp_avg_sq")
@@ -53,7 +58,7 @@ def adamw(t, p, g, state, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e
         p = p * (1 - lr * weight_decay)
     else:
         g = _decayed(g, p, weight_decay)
-    mean = state["exp_avg"] = mean + (1 - betas[0]) * (g - mean)
+    mean = state["exp_avg"] = _lerp(mean, g, 1 - betas[0])
     square = state["exp_avg_sq"] = betas[1] * square + (1 - betas[1]) * g * g
     if amsgrad:
         square = state["max_exp_avg_sq"] = np.maximum(_zeros(state, p, "max_exp_avg_sq")[0], square)
@@ -68,7 +73,7 @@ def adam(t, p, g, state, weight_decay=0, decoupled_weight_decay=False, **options
 def adamax(t, p, g, state, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, cautious=False):
     mean, most = _zeros(state, p, "exp_avg", "exp_inf")
     g = _decayed(g, p, weight_decay)
-    mean = state["exp_avg"] = mean + (1 - betas[0]) * (g - mean)
+    mean = state["exp_avg"] = _lerp(mean, g, 1 - betas[0])
     most = state["exp_inf"] = np.maximum(betas[1] * most, np.abs(g) + eps)
     return p - lr / (1 - betas[0] ** t) * (_careful(mean, g, cautious) / most)
 
@@ -89,7 +94,7 @@ def _decayed_moments(p, g, state, lr, betas, weight_decay, decoupled_weight_deca
         p = p * (1 - lr * weight_decay)
     else:
         g = _decayed(g, p, weight_decay)
-    mean = state["exp_avg"] = mean + (1 - betas[0]) * (g - mean)
+    mean = state["exp_avg"] = _lerp(mean, g, 1 - betas[0])
     square = state["exp_avg_sq"] = betas[1] * square + (1 - betas[1]) * g * g
     return p, g, mean, square
 
@@ -206,7 +211,7 @@ def adopt(t, p, g, state, lr=1e-3, betas=(0.9, 0.9999), eps=1e-6, clip=True, wei
     scaled = g / np.maximum(np.sqrt(square), eps)
     if clip:
         scaled = np.clip(scaled, -((t - 1) ** 0.25), (t - 1) ** 0.25)
-    mean = state["exp_avg"] = mean + (1 - b1) * (scaled - mean)
+    mean = state["exp_avg"] = _lerp(mean, scaled, 1 - b1)
     state["exp_avg_sq"] = b2 * square + (1 - b2) * g * g
     return p - lr * _careful(mean, g, cautious)
 
