@@ -46,7 +46,7 @@ else:
 _hooks: Any = importlib.import_module("torch.optim.optimizer")
 
 _IN_USE = (
-    "optimizer: another thread was stepping or loading it when this process was forked, so its parameters and state may be "
+    "optimizer: another thread was in its step when this process was forked, so its parameters and state may be "
     "half written; load both into another optimizer of the child"
 )
 
@@ -56,9 +56,9 @@ _optimizers: weakref.WeakSet[Optimizer] = weakref.WeakSet()
 
 def _unlock() -> None:
     for optimizer in tuple(_optimizers):
-        # Not the thread that forks: only that one exists in the child.
-        lock = optimizer._lock
-        is_in_use = isinstance(lock, LeftLocked) or not lock.acquire(blocking=False)
+        parts = [part for parts in getattr(optimizer, "_parts", {}).values() for part in parts]
+        locks = [optimizer._lock, *(part.graph._lock for part in parts)]  # the graphs have replaced theirs
+        is_in_use = any(isinstance(lock, LeftLocked) for lock in locks)
         optimizer._lock = LeftLocked(_IN_USE) if is_in_use else threading.RLock()
 
 
