@@ -119,6 +119,8 @@ class Graph:
                 self.device = arrays.Device("cuda", _cuda.current_device() if device is None else device)
         self._handle = handle  # null when the graph is freed
         self._lock = threading.Lock()
+        #: Names that were bound since the last `prepare` or `replay`.
+        self._rebound: set[str] = set()
         self._finalizer = weakref.finalize(self, _free, lib.heddle_graph_free, self._lock, os.getpid(), handle)
         _graphs.add(self)
         self._finalizer.atexit = False  # a daemon thread may use the graph until the process ends
@@ -282,6 +284,7 @@ class Graph:
         with self._lock:
             self._check_memory()
             self._check(_library.library().heddle_prepare(self._handle, stream))
+            self._rebound.clear()
 
     def replay(self, stream: Any = 0) -> None:
         """Submits one step: one graph launch.
@@ -299,6 +302,8 @@ class Graph:
             status = self._replay(self._handle, stream)
             if status:
                 self._check(status)
+            if self._rebound:
+                self._rebound.clear()
 
     def _replay_unless_collected(self, stream: int, collections: int) -> bool:
         """As `replay`, unless Python has collected garbage since `_fast.collections` returned `collections`.
@@ -314,6 +319,8 @@ class Graph:
             status = _fast.launch(self._address_of_replay, self._handle.value or 0, stream, collections)
             if status:
                 self._check(status)
+            if self._rebound and status is not None:
+                self._rebound.clear()
         return status is not None
 
     def synchronize(self, stream: Any = 0) -> None:
@@ -332,6 +339,7 @@ class Graph:
         with self._lock:
             self._check_memory()
             self._check(_library.library().heddle_measure(self._handle, replays, samples, seconds))
+            self._rebound.clear()
         return seconds.value
 
     # ------------------------------------------------------------------------------------------------------------------
@@ -342,12 +350,15 @@ class Graph:
         """The value of a scalar argument or result, after waiting for `stream`.
 
         Raises:
-            BadInput: the graph has no such scalar; or the memory of a bound tensor was freed or replaced.
+            BadInput: the graph has no such scalar, the memory of a bound tensor was freed or replaced, or the scalar was
+                bound again since the last `prepare` or `replay`: the graph reads it from the next one on.
         """
         value = ctypes.c_double()
         stream = arrays.stream_handle(stream)
         with self._lock:
             self._check_memory_of(name)
+            if isinstance(name, str) and name in self._rebound:
+                raise BadInput(f"'{name}': expected prepare() or replay() after it was bound again, found none")
             self._check(_library.library().heddle_read_scalar(self._handle, self._encoded(name), value, stream))
         return value.value
 
@@ -457,6 +468,7 @@ class Graph:
         """Keeps the arrays of a name instead of those before; None: it has none, or the caller keeps them."""
         self._bound.pop(name, None)
         self._checked.pop(name, None)
+        self._rebound.add(name)  # until the next step, the library reads scalars from the memory before
         if bound is not None:
             self._bound[name] = bound
             if bound[1].can_change:

@@ -347,3 +347,19 @@ def test_numbers_of_numpy(sgd):
             memory.read(read, bad)
         with pytest.raises(heddle.BadInput, match="^nbytes: expected an integer from 0"):
             heddle.Memory(sgd, bad)
+
+
+def test_a_scalar_that_is_bound_again_is_read_after_the_next_step():
+    """Until then, the library would read the array before, which nothing keeps alive."""
+    graph = heddle.compile("sgd:lr=0.5", target="cpu").graph()
+    graph.bind_list("param", [numpy.ones(3, numpy.float32)])
+    graph.bind_list("grad", [numpy.ones(3, numpy.float32)])
+    graph.bind_scalar("lr", numpy.array([0.2]))
+    graph.replay()
+    assert graph.read_scalar("lr") == 0.2
+    for again, value in ((None, 0.5), (numpy.array([0.3]), 0.3)):
+        graph.bind_scalar("lr", again)
+        with pytest.raises(heddle.BadInput, match=r"'lr': expected prepare\(\) or replay\(\) after it was bound again"):
+            graph.read_scalar("lr")
+        graph.prepare()
+        assert graph.read_scalar("lr") == value

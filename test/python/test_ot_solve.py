@@ -495,3 +495,14 @@ def test_threads():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_a_list_of_matrices_with_lists_of_weights():
+    """A list of matrices is no vector of weights, whatever form the weights have."""
+    costs = [numpy.random.default_rng(k).random((3, 4)) for k in range(2)]
+    weights = [[0.25] * 4, [0.1, 0.2, 0.3, 0.4]]
+    expected = heddle.ot.sinkhorn(costs, None, [numpy.array(each) for each in weights], eps=0.5)
+    for given in (weights, [tuple(each) for each in weights], numpy.array(weights)):
+        found = heddle.ot.sinkhorn(costs, None, given, eps=0.5)
+        for one, other in zip(found.plan, expected.plan):
+            assert numpy.array_equal(one, other)

@@ -83,7 +83,7 @@ def names_checked(function: Callable[P, R]) -> Callable[P, R]:
 def _rank(array: Any) -> int:
     """The number of axes of an array or of nested lists, at most 2; 0 if it has none that are known."""
     if isinstance(array, (list, tuple)):
-        return 1 + bool(array and isinstance(array[0], (list, tuple)))
+        return min(1 + _rank(array[0]), 2) if array else 1
     try:
         return min(len(array.shape), 2)
     except REFUSALS:  # no array, which another message says
