@@ -97,7 +97,7 @@ def watch(optimizer):
     pieces.watch("read", _fast, "pairs")
     pieces.watch("state", part.state, "has_moved")
     pieces.watch("bind", part, "_gather_changes")
-    pieces.watch("replay", part.graph, "replay")
+    pieces.watch("replay", part.graph, "_replay_unless_collected")
     return pieces, part
 
 
