@@ -309,6 +309,15 @@ State Reduction::unpack(Value *packed) {
   return {b.CreateExtractValue(packed, 0), b.CreateExtractValue(packed, 1)};
 }
 
+Lanes Reduction::lanesOf(llvm::Function &function) {
+  Lanes lanes;
+  for (size_t k = 0; k < parts.size(); ++k) {
+    lanes.push_back(function.getArg(k));
+    function.addParamAttr(k, llvm::Attribute::NoAlias);
+  }
+  return lanes;
+}
+
 llvm::Function *Reduction::blockFunction() {
   std::string name = nameOf("over_block");
   if (llvm::Function *made = ir.module.getFunction(name))
@@ -317,11 +326,7 @@ llvm::Function *Reduction::blockFunction() {
   llvm::SmallVector<llvm::Type *> parameters(parts.size(), b.getPtrTy());
   parameters.push_back(b.getInt64Ty());
   llvm::Function *function = ir.function(name, stateType(), parameters);
-  Lanes lanes;
-  for (size_t k = 0; k < parts.size(); ++k) {
-    lanes.push_back(function->getArg(k));
-    function->addParamAttr(k, llvm::Attribute::NoAlias);
-  }
+  Lanes lanes = lanesOf(*function);
   // Groups are combined in order, beginning with the state of the first.
   Lanes total;
   for (llvm::Type *part : parts)
@@ -362,11 +367,7 @@ llvm::Function *Reduction::groupsFunction() {
   // The loops of many reductions in one function would take LLVM a time that
   // grows with the square of their number.
   function->addFnAttr(llvm::Attribute::NoInline);
-  Lanes all;
-  for (size_t k = 0; k < parts.size(); ++k) {
-    all.push_back(function->getArg(k));
-    function->addParamAttr(k, llvm::Attribute::NoAlias);
-  }
+  Lanes all = lanesOf(*function);
   Value *first = function->getArg(parts.size());
   Value *lanes = function->getArg(parts.size() + 1);
   auto combineInto = [&](Value *into, Value *from) {

@@ -64,6 +64,8 @@ private:
   State combineLogsumexp(const State &a, const State &c);
   void treeOfVectors(const Lanes &lanes, llvm::Value *first, State &result);
   void treeOfLanes(const Lanes &lanes, llvm::Value *first, State &result);
+  /// The lanes that a function has as its first parameters.
+  Lanes lanesOf(llvm::Function &function);
   llvm::Function *blockFunction();
   llvm::Function *groupsFunction();
   llvm::Function *statesFunction();
