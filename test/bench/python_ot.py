@@ -122,6 +122,18 @@ def check(torch):
         near(result if isinstance(result, torch.Tensor) else result.plan, expected, 1e-7, f"stream {index}")
     done("three streams, results that are asked for late")
 
+    for ask in (lambda result: result.plan, lambda result: result.product(large_points), lambda result: result.n_iter):
+        large_points = torch.ones(80, 2, device=device, dtype=torch.float64)
+        with torch.cuda.stream(streams[0]):
+            torch.cuda._sleep(200_000_000)  # a tenth of a second
+            result = heddle.ot.solve(M + 0, a, b, 0.2)
+        found = ask(result)  # on the default stream, which has nothing to wait for but the solve
+        if isinstance(found, int):
+            assert 0 < found < 1000, found
+        else:
+            near(found, expected if found.shape == M.shape else expected @ numpy.ones((80, 2)), 1e-7, "another stream")
+    done("results that are asked for on another stream")
+
     M.requires_grad_()
     result = heddle.ot.solve(M, a, b, 0.2)
     result.value.backward()

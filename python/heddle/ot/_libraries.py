@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import contextlib
 import math
 import numbers
 import sys
@@ -151,20 +152,63 @@ class Library:
         is_tensor = torch is not None and isinstance(like, torch.Tensor)
         self._torch_device = like.device if is_tensor else str(seen.device)
         ordinal = seen.device.ordinal
+        self._stream: Any = None
         if seen.device.kind == "cpu":
             self.place = Place("cpu", None, 0)
             return
-        stream = 0
-        if self.name == "torch":
-            current = sys.modules["torch"].cuda.current_stream(ordinal)
-            stream, ordinal = int(current.cuda_stream), int(current.device.index)
-        elif self.name == "cupy":
-            cupy = sys.modules["cupy"]
-            ordinal = int(like.device.id) if ordinal is None else ordinal
-            with cupy.cuda.Device(ordinal):
-                stream = int(cupy.cuda.get_current_stream().ptr)
+        if ordinal is None:
+            if self.name == "torch":
+                ordinal = int(sys.modules["torch"].cuda.current_device())
+            elif self.name == "cupy":
+                ordinal = int(like.device.id)
         self._device = arrays.Device("cuda", ordinal or 0)
+        stream = 0
+        if self.name in ("torch", "cupy"):
+            self._stream = self._current_stream()
+            stream = self._handle(self._stream)
         self.place = Place("cuda", ordinal or 0, stream)
+
+    def _current_stream(self) -> Any:
+        """The current stream of PyTorch or CuPy on this GPU."""
+        module, ordinal = sys.modules[self.name], self._device.ordinal
+        if self.name == "torch":
+            return module.cuda.current_stream(ordinal)
+        with module.cuda.Device(ordinal):
+            return module.cuda.get_current_stream()
+
+    def _handle(self, stream: Any) -> int:
+        return int(stream.cuda_stream if self.name == "torch" else stream.ptr)
+
+    def _wait(self, stream: Any, earlier: Any) -> None:
+        """Lets a stream wait for the work that another stream has now."""
+        if self.name == "torch":
+            stream.wait_stream(earlier)
+            return
+        with sys.modules["cupy"].cuda.Device(self._device.ordinal):
+            stream.wait_event(earlier.record())
+
+    def _other_stream(self) -> Any:
+        """The library's current stream; None if it is that of the solve, or there are no streams."""
+        if self._stream is None:
+            return None
+        current = self._current_stream()
+        return None if self._handle(current) == self.place.stream else current
+
+    def join(self) -> None:
+        """Lets the library's current stream wait for that of the solve."""
+        current = self._other_stream()
+        if current is not None:
+            self._wait(current, self._stream)
+
+    @contextlib.contextmanager
+    def in_order(self) -> Iterator[None]:
+        """Work on the stream of the solve that uses, and makes, arrays of the library's current stream."""
+        current = self._other_stream()
+        if current is not None:
+            self._wait(self._stream, current)
+        yield
+        if current is not None:
+            self._wait(current, self._stream)
 
     @property
     def must_wait(self) -> bool:

@@ -126,6 +126,7 @@ class Problem:
             if "eps" not in entry.graph.executable.arguments:  # a log kernel contains it
                 bound.pop("eps", None)
                 numbers.pop("eps", None)
-            entry.replay(bound, extents, numbers, place.stream)
+            with problems.library.in_order():
+                entry.replay(bound, extents, numbers, place.stream)
             if problems.library.must_wait:
                 entry.graph.synchronize(place.stream)

@@ -367,6 +367,7 @@ class OTResult:
         """A result of the program."""
         if name not in self._results:
             self._compute(name)
+        self._library.join()
         if name not in self._values:
             block = self._results[name]
             self._values[name] = self._problem.value_of(name, block)
@@ -413,6 +414,7 @@ class OTResult:
 
     def _on_host(self, name: str) -> Any:
         if name not in self._host:
+            self._library.join()
             self._host[name] = self._library.host(self._problem.value_of(name, self._unchanged(name)))
         return self._host[name]
 
