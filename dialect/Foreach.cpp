@@ -223,7 +223,8 @@ LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     if (!isList(type) || !value || value.getType() != storageType(type))
       return emitArgumentError(function, index)
              << " of type " << type << " has initial value " << named.getValue()
-             << "; expected a list and a number of its element type";
+             << "; expected a list and a number of its element type"
+             << (isList(type) ? "" : "; a device scalar has foreach.default");
     return verifyDouble(function, index, named);
   }
   return emitArgumentError(function, index)

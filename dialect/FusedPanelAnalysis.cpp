@@ -86,7 +86,7 @@ std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
     if (isa<PrecomputeOp>(op))
       return refuse("it uses precomputed scalars");
     if (isa<foreach::ExtentOp, foreach::IndexOp>(op))
-      return refuse("it uses an extent or a position");
+      return refuse("it uses an extent, as a mean does, or a position");
     auto reduce = dyn_cast<ReduceOp>(op);
     bool accumulated =
         llvm::any_of(op.getOpOperands(), [&](OpOperand &operand) {

@@ -55,6 +55,20 @@ bool isScalarOp(Operation *op) {
   return findScalarOp(op) != nullptr;
 }
 
+std::string whyNotScalar(StringRef name) {
+  StringRef dialect = name.split('.').first;
+  if (dialect != "arith" && dialect != "math")
+    return "";
+  std::string allowed = namesOfScalarOps(dialect);
+  SmallVector<StringRef> names;
+  StringRef(allowed).split(names, ", ");
+  if (llvm::is_contained(names, name.split('.').second))
+    return "";
+  return ("'" + name + "' is not a scalar operation of programs; those of " +
+          dialect + " are " + allowed)
+      .str();
+}
+
 LogicalResult emitNotScalar(Operation &op, StringRef place) {
   StringRef dialect = op.getName().getDialectNamespace();
   std::string allowed = namesOfScalarOps(dialect);

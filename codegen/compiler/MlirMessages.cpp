@@ -12,6 +12,7 @@
 #include "codegen/compiler/OpenConstruct.h"
 #include "codegen/compiler/SyntaxMessages.h"
 #include "codegen/compiler/UnknownOperation.h"
+#include "dialect/ScalarOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Regex.h"
@@ -225,6 +226,7 @@ std::string translateMessage(StringRef message, StringRef before,
       nameInUse("^region entry argument '([^']*)' is already in use"),
       noFunction("^('func.call' op '.*') does not reference a valid function"),
       otherKind("^(.* (operand|result) #[0-9]+) must be (.*), but got ('.*')$"),
+      ofScalar("^'((arith|math)\\.[a-z0-9_]+)' op "),
       ofList("^'(arith|math)\\.[a-z0-9]+' op .* but got '!foreach\\.list<"),
       notConverted("^'([a-z.]+)' op operand type ('.*') and result type ('.*') "
                    "are cast incompatible");
@@ -236,6 +238,9 @@ std::string translateMessage(StringRef message, StringRef before,
         (parts[1] + " op " + message.drop_front(parts[0].size())).str();
     message = ofOperation;
   }
+  if (matches(ofScalar) && !message.contains("is not a scalar operation"))
+    if (std::string why = whyNotScalar(parts[1]); !why.empty())
+      return why;
   if (matches(noDialect) || matches(unknownCustom) || matches(unregistered))
     return unknownOperation(parts[1], before, after, context);
   if (message.starts_with("operation being parsed with an unregistered"))

@@ -10,6 +10,7 @@
 
 #include "codegen/compiler/SyntaxMessages.h"
 #include "codegen/compiler/OpenConstruct.h"
+#include "dialect/ScalarOps.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -78,6 +79,7 @@ static StringRef formOf(StringRef operation) {
       .Case("foreach.while",
             "foreach.while (%a = %x : TYPE) upto %limit -> TYPES { ... }")
       .Case("foreach.if", "foreach.if %flag -> TYPE { ... } else (%x)")
+      .Case("math.fpowi", "math.fpowi %x, %n : f32, i32")
       .Default("");
 }
 
@@ -189,6 +191,9 @@ std::optional<std::string> syntaxMessage(StringRef message, StringRef before,
                                              : parts[1].str();
   if (open.name.empty())
     return "expected " + expected;
+  // The correct form would be refused, too.
+  if (std::string why = whyNotScalar(open.name); !why.empty())
+    return why;
   if (StringRef("!#").contains(open.name.front()))
     return "expected " + expected + " in the definition of '" +
            open.name.str() + "'";

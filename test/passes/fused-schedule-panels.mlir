@@ -660,7 +660,7 @@ fused.program @row_factor_of_columns(%x: !mats, %a: !list, %b: !list, %t: !each,
 !each = !foreach.list<tensor<f32>>
 !iteration = !foreach.list<tensor<i32>>
 
-// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because it uses an extent or a position
+// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because it uses an extent, as a mean does, or a position
 fused.program @extent(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
   %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag

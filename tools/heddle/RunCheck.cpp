@@ -301,10 +301,10 @@ static void compare(const Allowance &allowance, bool memberIsChaotic,
                     ResultCheck &check) {
   double exact = allowance.exactly(position);
   auto [low, high] = allowance.range(position);
-  if (check.elements++ == 0)
+  ++check.elements;
+  if (std::isnan(check.firstExact))
     check.firstExact = exact;
-  check.varies |= exact != check.firstExact &&
-                  !(std::isnan(exact) && std::isnan(check.firstExact));
+  check.varies |= exact != check.firstExact && !std::isnan(exact);
   if (std::isnan(found) && std::isnan(exact)) {
     ++check.notNumbers;
     return;

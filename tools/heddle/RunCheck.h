@@ -19,6 +19,8 @@
 
 #include "RunSession.h"
 
+#include <limits>
+
 namespace heddle::cli {
 
 /// One element of a result, and the values that it may have.
@@ -49,8 +51,9 @@ struct ResultCheck {
   bool isOfTensors = false;
   /// Whether the program sets all elements to a constant.
   bool isFill = false;
-  /// The first element, and whether the exact value of another one differs.
-  double firstExact = 0;
+  /// The first element that is a number, and whether the exact value of another
+  /// one differs.
+  double firstExact = std::numeric_limits<double>::quiet_NaN();
   bool varies = false;
 
   /// The RMS error, in units in the last place of the RMS value (of integers,
@@ -59,8 +62,10 @@ struct ResultCheck {
   /// The number of elements that could have been found wrong.
   int64_t checked() const { return elements - unknown - notNumbers; }
   /// Whether vectors or matrices have one number throughout. Most errors, such
-  /// as a wrong index, do not change it.
-  bool isConstant() const { return isOfTensors && elements > 1 && !varies; }
+  /// as a wrong index, do not change it. NaN is no number.
+  bool isConstant() const {
+    return isOfTensors && elements - notNumbers > 1 && !varies;
+  }
   /// Whether the comparison says anything: the result is not constant, unless
   /// the program says so, and at least a tenth of the elements could have been
   /// found wrong.

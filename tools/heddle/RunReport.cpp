@@ -149,7 +149,9 @@ static void printNotes(const ResultCheck &check) {
   if (check.isConstant() && !check.isFill && !std::isnan(check.firstExact))
     outs() << formatv("'{0}': all {1} elements are {2}, so the check says "
                       "little (--allow-unchecked accepts this)\n",
-                      check.name, grouped(check.elements),
+                      check.name,
+                      grouped(check.elements - check.notNumbers) +
+                          (check.notNumbers ? " other" : ""),
                       number(check.firstExact));
   else if (!check.isChecked())
     outs() << formatv("'{0}': {1} could be checked (--allow-unchecked accepts "
