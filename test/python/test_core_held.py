@@ -2,6 +2,7 @@
 
 import array as packed
 import gc
+import threading
 
 import numpy
 import pytest
@@ -238,6 +239,33 @@ def test_tensors_that_are_no_longer_bound(double):
         graph.replay()
         assert graph.result("y")[0].tolist() == [2.0] * 4
         tensor = torch.ones(4)
+
+
+class Interleaved:
+    """The lock of a graph; another thread runs a function as soon as the lock is free."""
+
+    def __init__(self, lock, function):
+        self.lock, self.function = lock, function
+
+    def __enter__(self):
+        self.lock.acquire()
+
+    def __exit__(self, *_):
+        self.lock.release()
+        function, self.function = self.function, lambda: None
+        thread = threading.Thread(target=function)
+        thread.start()
+        thread.join()
+
+
+def test_a_binding_of_another_thread_in_between(double):
+    """The graph keeps the arrays that are bound, not those of the call that ends last."""
+    graph = double.graph()
+    first, second = numpy.ones(4, "f4"), numpy.full(4, 2, "f4")
+    graph._lock = Interleaved(graph._lock, lambda: graph.bind_list("x", [second]))
+    graph.bind_list("x", [first])
+    graph.replay()
+    assert graph._bound["x"][0][0] is second and graph.result("y")[0].tolist() == [4] * 4
 
 
 def test_results_without_memory(sgd):

@@ -14,9 +14,9 @@ import threading
 import weakref
 
 from .. import _fast
+from .._left_locked import LeftLocked
 from .._values import real, short
 from ..errors import BadInput
-from ..graph import LeftLocked
 from . import _average, _capture, _loading, _norm, _saving, _storage
 from ._arguments import bind, signature_of
 from ._checks import check_scaling

@@ -23,12 +23,13 @@ from typing import NamedTuple
 from .. import _cuda
 from ..executable import Executable
 from ..executable import compile as compile_program
-from ..graph import Graph, ListBinding
+from ..graph import Graph
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .._list_binding import ListBinding
     from ._libraries import Place
 
 #: Free graphs that the cache keeps for one program and place, and in all.
