@@ -10,7 +10,7 @@ import math
 import sys
 
 from .._refusals import REFUSALS
-from .._values import real, short, whole
+from .._values import boolean, real, short, whole
 from ..errors import BadInput
 from ._annealing import check_epsilons
 from ._arguments import check_order, is_word, names_checked
@@ -120,9 +120,7 @@ def sinkhorn(
     )
     if not is_word(compute, ("f64", "f32")):
         raise BadInput(f"compute: expected 'f64', 'f32' or None, found {short(compute)}")
-    if not isinstance(normalize, bool):
-        raise BadInput(f"normalize: expected True or False, found {short(normalize)}")
-    if normalize:
+    if normalize := boolean(normalize, "normalize"):
         options["normalize"] = "true"
     loop = _options(order=(order, ("u", "v")), norm=(norm, ("l1", "l2", "max")))
     if not is_word(grad, ("envelope", "detach")):
