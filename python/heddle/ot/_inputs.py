@@ -16,7 +16,7 @@ from .._values import as_float, is_freed, plain, short
 from ..errors import BadInput
 from ._arguments import is_word
 from ._cache import Members
-from ._libraries import INTEGERS, Library, check_numbers, has_tangent, hides_changes, numbers_in, view_of
+from ._libraries import INTEGERS, Library, check_numbers, has_tangent, hides_changes, needs_gradient, numbers_in, view_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ def number(name: str, value: Any, good: Callable[[float], bool], expected: str) 
     try:
         if isinstance(value, (str, bytes, bytearray)):
             raise TypeError  # Python would read the text
-        needs_gradient = _needs_derivative(value)
-        converted = 0.0 if needs_gradient else as_float(value)
+        is_refused = _needs_derivative(value)
+        converted = 0.0 if is_refused else as_float(value)
     except OverflowError as error:
         raise BadInput(f"{name}: expected {expected}, found {short(value)}") from error
     except REFUSALS as error:  # any library's number may refuse
         found = short(value) if is_freed(value) else type(value).__name__
         raise BadInput(f"{name}: expected {expected}, found {found}") from error
-    if needs_gradient:
+    if is_refused:
         raise BadInput(f"{name}: expected a number, found {_DERIVATIVE}")
     if not good(converted):
         raise BadInput(f"{name}: expected {expected}, found {plain(converted)}")
@@ -51,7 +51,13 @@ _DERIVATIVE = "a tensor that needs a gradient or has a tangent: only M, a and b 
 
 
 def _needs_derivative(value: Any) -> bool:
-    return bool(getattr(value, "requires_grad", False)) or has_tangent(value)
+    return needs_gradient(value) or has_tangent(value)
+
+
+def refuse_derivative(name: str, values: Any) -> None:
+    """Refuses an array of scalars whose derivatives would be dropped."""
+    if _needs_derivative(values):
+        raise BadInput(f"{name}: expected numbers, found {_DERIVATIVE}")
 
 
 def row_stride(shape: Sequence[int], strides: Sequence[int] | None) -> int | None:
@@ -372,8 +378,7 @@ class PerProblem:
     def __init__(
         self, problems: Problems, given: Any, name: str, limits: tuple[float, float] = _NO_LIMITS
     ) -> None:
-        if _needs_derivative(given):
-            raise BadInput(f"{name}: expected numbers, found {_DERIVATIVE}")
+        refuse_derivative(name, given)
         self.array, seen = Vectors._dense(problems.library, given, name, "f64")
         if seen.shape != (problems.count,):
             raise BadInput(
