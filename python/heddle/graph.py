@@ -178,7 +178,7 @@ class Graph:
             seen = self._view(array, f"argument '{name}'", writable=info.donated)
             if seen.size != 1:
                 raise BadInput(f"argument '{name}': expected an array of one element, found shape {seen.shape}")
-            bound = [array], Held([seen.owner], lambda _: f"argument '{name}'", bound=True)
+            bound = [array], Held([seen.owner], lambda _: f"argument '{name}'", bound=True, views=[seen])
         with self._lock:
             code = dtypes.CODES[info.dtype if seen is None else seen.dtype]
             address = None if seen is None else seen.address
@@ -505,7 +505,8 @@ class Graph:
                 )
             views.append(seen)
         binding = ListBinding(self, name, [seen.shape for seen in views], strides=strides if any(strides) else None)
-        held = Held([seen.owner for seen in views], lambda member: f"{role} '{name}', member {member}", bound=True)
+        owners = [seen.owner for seen in views]
+        held = Held(owners, lambda member: f"{role} '{name}', member {member}", bound=True, views=views)
         binding._bind([seen.address for seen in views], (given, held))
 
 
