@@ -107,7 +107,7 @@ class Held:
             if self._writes is not None and self._writes != (writes := _writes(self._tensors)):
                 return self._name_of_first(map(operator.ne, writes, self._writes))
         for place, array, memory in self._others:
-            if not _is_same(array, memory):
+            if _memory_of(array) != memory:
                 return self._name_of(place)
         return None
 
@@ -161,15 +161,10 @@ def _memory_of(array: Any) -> Any:
         return address, array.dtype, array.shape, array.strides, begin, owner.nbytes
     if jax is not None and isinstance(array, jax.Array):
         return bool(array.is_deleted())
-    if hasattr(array, "__cuda_array_interface__"):
-        interface = array.__cuda_array_interface__
-        return interface["data"][0], interface["typestr"], tuple(interface["shape"]), interface.get("strides")
-    return None
-
-
-def _is_same(array: Any, memory: Any) -> bool:
-    """Whether an array has the memory that it had."""
     try:
-        return bool(_memory_of(array) == memory)
+        interface = getattr(array, "__cuda_array_interface__", None)
+        if interface is not None:
+            return interface["data"][0], interface["typestr"], tuple(interface["shape"]), interface.get("strides")
     except REFUSALS:  # the memory has gone, says the array's library
         return False
+    return None

@@ -185,8 +185,6 @@ def sinkhorn(
     if init is not None:
         loop["init"] = "given"
     eager = _chosen(outputs)
-    if eager is None:
-        raise BadInput(f"outputs: expected some of 'plan', 'cost', 'dual', 'marginals', 'argmax', found {short(outputs)}")
     results.update(problem.blocks(eager))
     recorded = whole(history)
     if recorded is None or not 0 <= recorded < 1 << 31:
@@ -218,15 +216,21 @@ def _options(**given: tuple[Any, tuple[str, ...]]) -> dict[str, str]:
     return chosen
 
 
-def _chosen(outputs: Any) -> list[str] | None:
-    """The names of outputs in the order of the program; None if some are no names of outputs, or are twice there."""
+def _chosen(outputs: Any) -> list[str]:
+    """The names of outputs in the order of the program.
+
+    Raises:
+        BadInput: some are no names of outputs, or are twice there.
+    """
+    given, cause = None, None
     try:
-        given = [] if isinstance(outputs, str) else list(outputs)
-    except REFUSALS:  # no sequence
-        return None
+        given = None if isinstance(outputs, str) else list(outputs)
+    except REFUSALS as error:  # no sequence
+        cause = error
     public = [output for output in OUTPUTS if output != "transforms"]
-    if isinstance(outputs, str) or not all(is_word(each, public) for each in given) or len(set(given)) != len(given):
-        return None
+    if given is None or not all(is_word(each, public) for each in given) or len(set(given)) != len(given):
+        expected = "some of 'plan', 'cost', 'dual', 'marginals', 'argmax'"
+        raise BadInput(f"outputs: expected {expected}, found {short(outputs)}") from cause
     return [output for output in public if output in given]
 
 
