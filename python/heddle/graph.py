@@ -13,6 +13,7 @@ import threading
 import weakref
 
 from . import _cuda, _fast, _library, arrays, dtypes
+from ._garbage import uncollected
 from ._held import Held
 from ._left_locked import LeftLocked
 from ._list_binding import ListBinding
@@ -22,7 +23,7 @@ from .errors import BadInput, Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
     from .executable import BufferInfo, Executable
@@ -282,13 +283,31 @@ class Graph:
         if type(stream) is not int or stream >> 64:
             stream = arrays.stream_handle(stream)
         with self._lock:
-            if self._checked:
-                self._check_memory()
-            status = self._replay(self._handle, stream)
+            status = self._launch(self._check_memory, stream) if self._checked else self._replay(self._handle, stream)
             if status:
                 self._check(status)
             if self._rebound:
                 self._rebound.clear()
+
+    def _replay_checked(self, check: Callable[[], None], stream: int) -> None:
+        """As `replay`, of memory that is bound by address. `check` raises an error if it has been freed or replaced."""
+        with self._lock:
+            status = self._launch(check, stream)
+            if status:
+                self._check(status)
+            if self._rebound:
+                self._rebound.clear()
+
+    def _launch(self, check: Callable[[], None], stream: int) -> int:
+        """The status of a launch right after a check. Objects in garbage may free memory in their ``__del__``."""
+        collections = _fast.collections()
+        check()
+        status = _fast.launch(self._address_of_replay, self._handle.value or 0, stream, collections)
+        if status is None:
+            with uncollected():
+                check()
+                status = self._replay(self._handle, stream)
+        return status
 
     def _replay_unless_collected(self, stream: int, collections: int) -> bool:
         """As `replay`, unless Python has collected garbage since `_fast.collections` returned `collections`.

@@ -197,8 +197,8 @@ def sinkhorn(
         eager.append("history")
     loop["outputs"] = "/".join(["potentials", *eager])
 
-    check_memory([*problem.held, *([] if epsilons is None else [epsilons.held])])
-    problem.run(loop, lists, results, {**values, "limit": float(limit)})
+    records = [*problem.held, *([] if epsilons is None else [epsilons.held])]
+    problem.run(loop, lists, results, {**values, "limit": float(limit)}, lambda: check_memory(records))
     result = OTResult(problem, results, values["tol"], limit, grad, (norm, order))
     if problems.library.place.target == "cpu":
         raise_bad_input(result)
