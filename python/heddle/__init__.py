@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from . import dtypes as dtypes
     from . import optim as optim
     from . import ot as ot
+    from ._list_binding import ListBinding as ListBinding
+    from ._memory import Memory as Memory
     from ._rule.functions import abs as abs
     from ._rule.functions import atan as atan
     from ._rule.functions import atan2 as atan2
@@ -95,8 +97,6 @@ if TYPE_CHECKING:
     from .executable import compile as compile
     from .executable import load_plan as load_plan
     from .graph import Graph as Graph
-    from .graph import ListBinding as ListBinding
-    from .graph import Memory as Memory
     from .inspection import doctor as doctor
     from .inspection import emit as emit
     from .inspection import explain as explain
@@ -141,8 +141,8 @@ _MODULES = {
     "BufferInfo": "executable",
     "Executable": "executable",
     "Graph": "graph",
-    "ListBinding": "graph",
-    "Memory": "graph",
+    "ListBinding": "_list_binding",
+    "Memory": "_memory",
     "compile": "executable",
     "doctor": "inspection",
     "emit": "inspection",

@@ -12,6 +12,7 @@ import ctypes
 import operator
 import struct
 
+from ._garbage import uncollected
 from ._refusals import REFUSALS
 from ._torch_storage import exceeds_storage
 
@@ -194,4 +195,5 @@ _REPLAY = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
 def launch(function: int, graph: int, stream: int, expected: int, /) -> int | None:
     replay = _REPLAY(function)
-    return replay(graph, stream) if expected == _count else None
+    with uncollected():  # the call allocates, which may start a collection
+        return replay(graph, stream) if expected == _count else None

@@ -17,13 +17,16 @@ import sys
 import weakref
 
 from . import _fast
-from ._numpy_storage import is_array, owner_of
+from ._numpy_storage import is_array, is_freed, owner_of
 from ._refusals import REFUSALS
+from .errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
+
+    from .arrays import ArrayView
 
 
 class Held:
@@ -36,9 +39,21 @@ class Held:
         name_of: the name of an array, by its place in `arrays`, for messages.
         bound: whether steps of a graph use the arrays. Then a write is no change, and arrays of NumPy cannot be resized
             as long as this lives, so that they need no check. Only tensors of torch are checked.
+        views: what is used of the arrays, where it has been read before. Functions of other arrays, such as
+            ``__dlpack__``, may have replaced the memory since.
+
+    Raises:
+        BadInput: an array has no memory, or other memory than its view.
     """
 
-    def __init__(self, arrays: Sequence[Any], name_of: Callable[[int], str], *, bound: bool = False) -> None:
+    def __init__(
+        self,
+        arrays: Sequence[Any],
+        name_of: Callable[[int], str],
+        *,
+        bound: bool = False,
+        views: Sequence[ArrayView | None] = (),
+    ) -> None:
         torch = sys.modules.get("torch")
         self._name_of = name_of
         tensors, self._places, self._others, self._kept = [], [], [], []
@@ -54,10 +69,24 @@ class Held:
         self._tensors = tuple(tensors)
         if tensors:
             self._api = _fast.exchange_api(torch.Tensor)  # type: ignore[union-attr]  # there are tensors
-            self._layouts = _fast.layouts(self._tensors, self._api)
+            self._layouts = self._read_layouts()
             self._addresses = bytearray(8 * len(tensors))
             _fast.addresses(self._tensors, self._api, self._addresses, self._layouts)
+        for place, (array, seen) in enumerate(zip(arrays, views)):
+            if seen is not None and seen.size and not _has_memory_of(array, seen):
+                raise replaced(name_of(place))
         self._writes = None if bound else _writes(self._tensors)
+
+    def _read_layouts(self) -> bytes:
+        try:
+            return _fast.layouts(self._tensors, self._api)
+        except REFUSALS:  # a tensor without memory
+            for place, tensor in zip(self._places, self._tensors):
+                try:
+                    _fast.layouts((tensor,), self._api)
+                except REFUSALS as error:
+                    raise replaced(self._name_of(place)) from error
+            raise
 
     @property
     def can_change(self) -> bool:
@@ -78,13 +107,31 @@ class Held:
             if self._writes is not None and self._writes != (writes := _writes(self._tensors)):
                 return self._name_of_first(map(operator.ne, writes, self._writes))
         for place, array, memory in self._others:
-            if not _is_same(array, memory):
+            if _memory_of(array) != memory:
                 return self._name_of(place)
         return None
 
     def _name_of_first(self, changes: Iterable[bool]) -> str:
         """The name of the first tensor that has changed."""
         return self._name_of(next(place for place, changed in zip(self._places, changes) if changed))
+
+
+def replaced(name: str) -> BadInput:
+    """The error of an array that a function of another one has changed."""
+    return BadInput(
+        f"{name}: expected an array that stays as it is while others are read, found that its memory was resized, replaced "
+        "or written by a function of another argument, such as its __dlpack__ or __index__"
+    )
+
+
+def _has_memory_of(array: Any, seen: ArrayView) -> bool:
+    """Whether an array of NumPy or a tensor of torch has the memory of its view. Others cannot be asked for theirs."""
+    if is_array(array):
+        return not is_freed(array) and bool(array.__array_interface__["data"][0] == seen.address)
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(array, torch.Tensor):
+        return True
+    return bool(array.data_ptr() == seen.address) and tuple(array.shape) == seen.shape
 
 
 def _writes(tensors: Sequence[Any]) -> list[int]:
@@ -114,15 +161,10 @@ def _memory_of(array: Any) -> Any:
         return address, array.dtype, array.shape, array.strides, begin, owner.nbytes
     if jax is not None and isinstance(array, jax.Array):
         return bool(array.is_deleted())
-    if hasattr(array, "__cuda_array_interface__"):
-        interface = array.__cuda_array_interface__
-        return interface["data"][0], interface["typestr"], tuple(interface["shape"]), interface.get("strides")
-    return None
-
-
-def _is_same(array: Any, memory: Any) -> bool:
-    """Whether an array has the memory that it had."""
     try:
-        return bool(_memory_of(array) == memory)
+        interface = getattr(array, "__cuda_array_interface__", None)
+        if interface is not None:
+            return interface["data"][0], interface["typestr"], tuple(interface["shape"]), interface.get("strides")
     except REFUSALS:  # the memory has gone, says the array's library
         return False
+    return None

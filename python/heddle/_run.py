@@ -15,12 +15,13 @@ import time
 
 from . import dtypes
 from ._contents import Data, read_data
+from ._memory import Memory
 from ._reference import Reference
 from ._shapes import argument_shapes
 from ._values import counted, listed, short_text
 from .errors import BadInput, Error
 from .executable import BufferInfo, Executable, compile
-from .graph import Graph, Memory
+from .graph import Graph
 from .inspection import explain
 
 TYPE_CHECKING = False

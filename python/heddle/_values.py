@@ -117,14 +117,39 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count} {noun if count == 1 else plural or noun + 's'}"
 
 
+def is_boolean(value: Any) -> bool:
+    """Whether a value is True or False, of Python or in an array without axes of any library."""
+    if type(value) is bool:
+        return True
+    try:
+        return str(getattr(value, "dtype", "")).endswith("bool") and not has_axes(value)
+    except REFUSALS:  # any library's object may refuse
+        return False
+
+
+def boolean(value: Any, where: str) -> bool:
+    """True or False, of Python or of any library.
+
+    Raises:
+        BadInput: `value` is neither.
+    """
+    try:
+        if is_boolean(value) and not is_freed(value):
+            return bool(value)
+        cause = None
+    except REFUSALS as error:  # such as a tensor of a transform of torch.func
+        cause = error
+    raise BadInput(f"{where}: expected True or False, found {short(value)}") from cause
+
+
 def whole(value: Any) -> int | None:
     """The value of an integer of any library; None for a bool, a float and other objects."""
     if type(value) is int:
         return value
-    if isinstance(value, bool) or has_axes(value):
+    if is_boolean(value) or has_axes(value):
         return None
     try:
-        return operator.index(value)
+        return None if is_freed(value) else operator.index(value)
     except REFUSALS:  # any library's number may refuse
         return None
 

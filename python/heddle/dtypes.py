@@ -50,8 +50,10 @@ def dtype_name(dtype: Any) -> str:
     """
     try:
         return _known[dtype]
-    except REFUSALS:  # an unknown type, or an object that cannot be hashed
+    except (KeyError, TypeError):  # an unknown type, or an object that cannot be hashed
         name = _find(dtype)
+    except REFUSALS as error:  # any library's object may refuse
+        raise _unknown(type(dtype).__name__) from error
     with contextlib.suppress(*REFUSALS):
         _known[dtype] = name
     return name
@@ -73,12 +75,17 @@ def _find(dtype: Any) -> str:
         except REFUSALS:  # no element type
             pass
     if text not in _FROM_NUMPY:
-        known_names = ", ".join(NAMES)
-        found = short(dtype) if isinstance(dtype, str) else short_text(text)
-        error = UnknownDType(f"dtype: expected one of {known_names}, or its name in NumPy or PyTorch, found {found}")
-        error.found = short_text(text)
-        raise error
+        raise _unknown(text, short(dtype) if isinstance(dtype, str) else "")
     return _FROM_NUMPY[text]
+
+
+def _unknown(text: str, found: str = "") -> UnknownDType:
+    name = short_text(text)
+    error = UnknownDType(
+        f"dtype: expected one of {', '.join(NAMES)}, or its name in NumPy or PyTorch, found {found or name}"
+    )
+    error.found = name
+    return error
 
 
 def numpy_dtype(name: str) -> numpy.dtype[Any]:

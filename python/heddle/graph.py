@@ -11,17 +11,19 @@ import ctypes
 import os
 import threading
 import weakref
-from array import array as packed
 
 from . import _cuda, _fast, _library, arrays, dtypes
+from ._garbage import uncollected
 from ._held import Held
+from ._left_locked import LeftLocked
+from ._list_binding import ListBinding
 from ._refusals import REFUSALS
-from ._values import counted, integer, listed, number, refusal, short, short_text, whole
+from ._values import integer, listed, number, refusal, short, short_text, whole
 from .errors import BadInput, Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
     from .executable import BufferInfo, Executable
@@ -47,21 +49,6 @@ _IN_USE = (
     "graph: another thread was using it when this process was forked, so it may be half changed; create another one in the "
     "child"
 )
-
-
-class LeftLocked:
-    """The lock, in a forked child, of an object that another thread of the parent was using."""
-
-    def __init__(self, message: str) -> None:
-        self._message = message
-
-    def __enter__(self) -> NoReturn:
-        raise BadInput(self._message)
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def locked(self) -> bool:
-        return True
 
 
 #: All graphs. A forked child replaces the locks that were held.
@@ -129,7 +116,7 @@ class Graph:
         self._bound: dict[str, tuple[list[Any], Held]] = {}
         # Those whose memory can go nevertheless.
         self._checked: dict[str, Held] = {}
-        # The binding of each list that was bound by addresses: an object in place of the ListBinding, which has the graph.
+        # The binding of each list: an object in place of the ListBinding, which has the graph.
         self._bindings: dict[str, object] = {}
         self._replay = lib.heddle_replay
         self._address_of_replay = ctypes.cast(lib.heddle_replay, ctypes.c_void_p).value or 0
@@ -172,7 +159,6 @@ class Graph:
             with self._lock:
                 bind, dtype = _library.library().heddle_bind_result, dtypes.CODES[info.dtype]
                 self._check(bind(self._handle, self._names[name], dtype, 0, None, None, None))
-                self._bindings.pop(name, None)
                 self._hold(name, None)
             return
         self._bind_arrays(info, "result", members, writable=True)
@@ -193,7 +179,7 @@ class Graph:
             seen = self._view(array, f"argument '{name}'", writable=info.donated)
             if seen.size != 1:
                 raise BadInput(f"argument '{name}': expected an array of one element, found shape {seen.shape}")
-            bound = [array], Held([seen.owner], lambda _: f"argument '{name}'", bound=True)
+            bound = [array], Held([seen.owner], lambda _: f"argument '{name}'", bound=True, views=[seen])
         with self._lock:
             code = dtypes.CODES[info.dtype if seen is None else seen.dtype]
             address = None if seen is None else seen.address
@@ -297,13 +283,31 @@ class Graph:
         if type(stream) is not int or stream >> 64:
             stream = arrays.stream_handle(stream)
         with self._lock:
-            if self._checked:
-                self._check_memory()
-            status = self._replay(self._handle, stream)
+            status = self._launch(self._check_memory, stream) if self._checked else self._replay(self._handle, stream)
             if status:
                 self._check(status)
             if self._rebound:
                 self._rebound.clear()
+
+    def _replay_checked(self, check: Callable[[], None], stream: int) -> None:
+        """As `replay`, of memory that is bound by address. `check` raises an error if it has been freed or replaced."""
+        with self._lock:
+            status = self._launch(check, stream)
+            if status:
+                self._check(status)
+            if self._rebound:
+                self._rebound.clear()
+
+    def _launch(self, check: Callable[[], None], stream: int) -> int:
+        """The status of a launch right after a check. Objects in garbage may free memory in their ``__del__``."""
+        collections = _fast.collections()
+        check()
+        status = _fast.launch(self._address_of_replay, self._handle.value or 0, stream, collections)
+        if status is None:
+            with uncollected():
+                check()
+                status = self._replay(self._handle, stream)
+        return status
 
     def _replay_unless_collected(self, stream: int, collections: int) -> bool:
         """As `replay`, unless Python has collected garbage since `_fast.collections` returned `collections`.
@@ -464,10 +468,14 @@ class Graph:
         if changed is not None:
             raise _changed(changed)
 
-    def _hold(self, name: str, bound: tuple[list[Any], Held] | None) -> None:
-        """Keeps the arrays of a name instead of those before; None: it has none, or the caller keeps them."""
+    def _hold(self, name: str, bound: tuple[list[Any], Held] | None, binding: object = None) -> None:
+        """Keeps the arrays of a name instead of those before; None: it has none, or the caller keeps them.
+
+        `binding` stands for the ListBinding that bound them.
+        """
         self._bound.pop(name, None)
         self._checked.pop(name, None)
+        self._bindings[name] = binding
         self._rebound.add(name)  # until the next step, the library reads scalars from the memory before
         if bound is not None:
             self._bound[name] = bound
@@ -516,10 +524,9 @@ class Graph:
                 )
             views.append(seen)
         binding = ListBinding(self, name, [seen.shape for seen in views], strides=strides if any(strides) else None)
-        held = Held([seen.owner for seen in views], lambda member: f"{role} '{name}', member {member}", bound=True)
-        binding.bind([seen.address for seen in views])
-        with self._lock:
-            self._hold(name, (given, held))
+        owners = [seen.owner for seen in views]
+        held = Held(owners, lambda member: f"{role} '{name}', member {member}", bound=True, views=views)
+        binding._bind([seen.address for seen in views], (given, held))
 
 
 def _changed(name: str) -> BadInput:
@@ -554,182 +561,3 @@ def _listed(members: Any, where: str) -> list[Any]:
     except REFUSALS as error:  # any library's object may refuse
         refused, cause = f", which raises {refusal(error)}", error
     raise BadInput(f"{where}: expected a sequence of arrays, found {type(members).__name__}{refused}") from cause
-
-
-class ListBinding:
-    """A list of a graph that is bound by addresses, from `Graph.list_binding`.
-
-    The addresses are in an array of C that is rewritten in place. Binding the same addresses again costs a comparison.
-    The caller keeps the memory alive until the last replay that uses it has finished.
-
-        grads = graph.list_binding("grad", shapes)
-        ...
-        grads.bind([grad.data_ptr() for grad in gradients])     # every step
-
-    Attributes:
-        addresses: a ctypes array of unsigned 64-bit integers, one for each member. A caller may write it, and call
-            `bind` without arguments.
-    """
-
-    __slots__ = (
-        "addresses",
-        "_bound",
-        "_count",
-        "_dtype",
-        "_encoded",
-        "_extents",
-        "_function",
-        "_graph",
-        "_identity",
-        "_name",
-        "_ranks",
-        "_strides",
-    )
-
-    def __init__(
-        self,
-        graph: Graph,
-        name: str,
-        shapes: Sequence[Sequence[int]],
-        *,
-        dtype: str | None = None,
-        strides: Sequence[int] | None = None,
-    ) -> None:
-        lib = _library.library()
-        info = graph.executable.arguments.get(name) if isinstance(name, str) else None
-        self._function = lib.heddle_bind_list_strided
-        if info is None:
-            info = graph.executable.results.get(name) if isinstance(name, str) else None
-            self._function = lib.heddle_bind_result_strided
-        if info is None:
-            of = graph.executable
-            raise BadInput(
-                f"list '{short_text(name)}': the program has no such list or result; its lists are "
-                f"{listed(each for each, info in of.arguments.items() if info.is_list)}, its results {listed(of.results)}"
-            )
-        self._graph, self._name, self._encoded = graph, name, graph._names[name]
-        self._dtype = dtypes.CODES[info.dtype if dtype is None else dtypes.dtype_name(dtype)]
-        self._bound: bytes | None = None
-        self._identity = object()
-        try:
-            self._count = count = len(shapes)
-            ranks = [len(shape) for shape in shapes]
-            # Unlike ctypes, array.array refuses an integer that has too many bits.
-            flat = packed("q", [extent for shape in shapes for extent in shape])
-            steps = None if strides is None else packed("q", iter(strides))
-            if steps is not None and len(steps) != count:
-                raise TypeError
-            self._ranks = (ctypes.c_int * count)(*ranks)
-            self._extents = (ctypes.c_int64 * len(flat))(*flat)
-            self._strides = None if steps is None else (ctypes.c_int64 * count)(*steps)
-        except REFUSALS as error:  # the caller's objects may refuse
-            raise BadInput(
-                f"'{name}': expected one sequence of integers below 2^63 and one stride for each member, found shapes "
-                f"{short(shapes)} and strides {short(strides)}"
-            ) from error
-        least = min((*flat, *(steps or ())), default=0)
-        if least < 0:
-            raise BadInput(
-                f"'{name}': expected extents and strides of at least 0, found {least} in shapes {short(shapes)} and "
-                f"strides {short(strides)}"
-            )
-        self.addresses = (ctypes.c_uint64 * count)()
-
-    def bind(self, addresses: Sequence[int] | None = None) -> bool:
-        """Binds the list to memory at these addresses, from the next `Graph.prepare` or `Graph.replay` on.
-
-        Args:
-            addresses: the address of each member, in the target's memory; 0 if the member is inactive or has no
-                elements. None: those in `addresses`.
-
-        Returns:
-            Whether the addresses differ from those bound before.
-
-        Raises:
-            BadInput: another number of addresses, or an address that is no integer.
-        """
-        if addresses is not None:
-            try:
-                # Unlike ctypes, array.array refuses an integer that has too many bits.
-                self.addresses[:] = packed("Q", iter(addresses))  # type: ignore[call-overload]
-            except REFUSALS as error:  # the caller's objects may refuse
-                raise BadInput(
-                    f"'{self._name}': expected {counted(self._count, 'address', 'addresses')}, one integer below 2^64 "
-                    f"for each member, found {short(addresses)}"
-                ) from error
-        graph = self._graph
-        new = bytes(self.addresses)
-        with graph._lock:
-            if new == self._bound and graph._bindings.get(self._name) is self._identity:
-                return False
-            self._bound = None
-            status = self._function(
-                graph._handle,
-                self._encoded,
-                self._dtype,
-                self._count,
-                self.addresses,
-                self._ranks,
-                self._extents,
-                self._strides,
-            )
-            if status:
-                graph._check(status)
-            self._bound = new
-            graph._bindings[self._name] = self._identity
-            graph._hold(self._name, None)
-        return True
-
-
-def _dense_on_host(seen: arrays.ArrayView) -> arrays.ArrayView:
-    if seen.device.kind != "cpu":
-        raise BadInput(f"array: expected a dense array on the CPU, found one on {seen.device}")
-    if not seen.is_dense:
-        raise BadInput(
-            f"array: expected a dense array in the order of C, found strides {seen.strides} for shape {seen.shape}: make it "
-            "contiguous"
-        )
-    return seen
-
-
-class Memory:
-    """Memory of an executable's target, for callers without an allocator of their own. Aligned to 256 bytes.
-
-    Attributes:
-        address: the address of the first byte.
-        nbytes: the size in bytes.
-    """
-
-    def __init__(self, executable: Executable, nbytes: int) -> None:
-        """Allocates memory, on the GPU whose CUDA context is current.
-
-        Raises:
-            BadInput: `nbytes` is negative or too large.
-            Failed: there is not enough memory.
-        """
-        lib = _library.library()
-        nbytes = integer(nbytes, "nbytes", 0, (1 << 63) - 1)
-        handle = ctypes.c_void_p()
-        _library.check(lib.heddle_memory_create(executable._handle, nbytes, handle))
-        self._handle = handle.value
-        # Other threads may use it while the interpreter ends. The end of the process frees it, too.
-        weakref.finalize(self, lib.heddle_memory_free, self._handle).atexit = False
-        self.address: int = lib.heddle_memory_address(self._handle) or 0
-        self.nbytes = nbytes
-
-    def write(self, array: Any, offset: int = 0) -> None:
-        """Copies a dense array of the host to `offset`, in bytes. Waits for the device before and after the copy."""
-        seen = _dense_on_host(arrays.view(array))
-        size = seen.size * dtypes.SIZES[seen.dtype]
-        self._copy(_library.library().heddle_memory_write, seen, offset, size)
-
-    def read(self, array: Any, offset: int = 0) -> None:
-        """Copies from `offset`, in bytes, into a dense array of the host. Waits for the device before and after."""
-        seen = _dense_on_host(arrays.view(array, writable=True))
-        size = seen.size * dtypes.SIZES[seen.dtype]
-        self._copy(_library.library().heddle_memory_read, seen, offset, size)
-
-    def _copy(self, function: Any, seen: arrays.ArrayView, offset: int, size: int) -> None:
-        offset = integer(offset, "offset", 0, (1 << 63) - 1)
-        if size:
-            _library.check(function(self._handle, offset, seen.address, size))

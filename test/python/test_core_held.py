@@ -2,11 +2,13 @@
 
 import array as packed
 import gc
+import threading
 
 import numpy
 import pytest
 
 import heddle
+import heddle.ot
 from heddle import _held, arrays
 
 DOUBLE = """
@@ -226,6 +228,67 @@ def test_reads_of_tensors_whose_memory_has_gone(double, sgd, change):
         graph.result("y")
 
 
+class Exporter:
+    """An array that exports its memory by DLPack, and calls a function before."""
+
+    def __init__(self, array, action):
+        self.array, self.action = array, action
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, **options):
+        self.action()
+        return self.array.__dlpack__(**options)
+
+
+def emptied(tensor):
+    tensor.untyped_storage().resize_(0)
+
+
+def resized(array):
+    array.resize(100_000, refcheck=False)
+
+
+def longer(tensor):
+    tensor.data = tensor.new_ones(5)
+
+
+REPLACED = "expected an array that stays as it is while others are read"
+
+
+@pytest.mark.parametrize("change", [emptied, smaller, replaced, longer, resized])
+def test_members_that_read_others(sgd, change):
+    """The memory of a member goes while another one is read. Nothing is written, and the binding is as before."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (tools/dev setup --torch)")
+    graph, make = sgd.graph(), numpy.ones if change is resized else torch.ones
+    dtype = "f4" if change is resized else torch.float32
+    lists = {name: [torch.ones(4), torch.ones(4)] for name in ("param", "grad", "momentum_buffer")}
+    for name, members in lists.items():
+        graph.bind_list(name, members)
+    changed, other = make(4, dtype=dtype), torch.ones(4)
+    with pytest.raises(heddle.BadInput, match=f"^argument 'param', member 0: {REPLACED}"):
+        graph.bind_list("param", [changed, Exporter(other, lambda: change(changed))])
+    graph.replay()
+    assert other.tolist() == [1] * 4 and lists["param"][0].tolist() == pytest.approx([0.525] * 4)
+    view = make(40, dtype=dtype)[4:8]
+    base = view.base if change is resized else view
+    with pytest.raises(heddle.BadInput, match=f"^argument 'param', member 0: {REPLACED}"):
+        graph.bind_list("param", [view, Exporter(other, lambda: change(base))])
+
+
+@pytest.mark.parametrize("change", [emptied, smaller, replaced, longer, resized])
+def test_costs_that_read_others(change):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (tools/dev setup --torch)")
+    make, dtype = (numpy.ones, "f8") if change is resized else (torch.ones, torch.float64)
+    changed, other = make((3, 3), dtype=dtype), torch.ones(3, 3, dtype=torch.float64)
+    with pytest.raises(heddle.BadInput, match=rf"^M\[0\]: {REPLACED}"):
+        heddle.ot.sinkhorn([changed, Exporter(other, lambda: change(changed))])
+    changed, other = make(3, dtype=dtype) / 3, torch.ones(3, dtype=torch.float64) / 3
+    with pytest.raises(heddle.BadInput, match=rf"^a\[0\]: {REPLACED}"):
+        heddle.ot.sinkhorn([make((3, 3), dtype=dtype)] * 2, [changed, Exporter(other, lambda: change(changed))])
+
+
 def test_tensors_that_are_no_longer_bound(double):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed (tools/dev setup --torch)")
     graph, tensor = double.graph(), torch.ones(4)
@@ -238,6 +301,33 @@ def test_tensors_that_are_no_longer_bound(double):
         graph.replay()
         assert graph.result("y")[0].tolist() == [2.0] * 4
         tensor = torch.ones(4)
+
+
+class Interleaved:
+    """The lock of a graph; another thread runs a function as soon as the lock is free."""
+
+    def __init__(self, lock, function):
+        self.lock, self.function = lock, function
+
+    def __enter__(self):
+        self.lock.acquire()
+
+    def __exit__(self, *_):
+        self.lock.release()
+        function, self.function = self.function, lambda: None
+        thread = threading.Thread(target=function)
+        thread.start()
+        thread.join()
+
+
+def test_a_binding_of_another_thread_in_between(double):
+    """The graph keeps the arrays that are bound, not those of the call that ends last."""
+    graph = double.graph()
+    first, second = numpy.ones(4, "f4"), numpy.full(4, 2, "f4")
+    graph._lock = Interleaved(graph._lock, lambda: graph.bind_list("x", [second]))
+    graph.bind_list("x", [first])
+    graph.replay()
+    assert graph._bound["x"][0][0] is second and graph.result("y")[0].tolist() == [4] * 4
 
 
 def test_results_without_memory(sgd):

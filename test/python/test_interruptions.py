@@ -29,12 +29,16 @@ def is_atomic(file, line):
     return text.lstrip().startswith(("with ", "try:")) or before.strip().startswith("finally:")
 
 
+class Refusal(RuntimeError):
+    """An exception of a class with which objects refuse to be read."""
+
+
 def lines_in(call):
     """The number of lines of heddle that a call runs."""
     return interrupted(call, None)[0]
 
 
-def interrupted(call, line):
+def interrupted(call, line, exception=Timeout):
     """The number of lines that ran, and the exception of a call that is interrupted at a line."""
     count = 0
 
@@ -43,7 +47,7 @@ def interrupted(call, line):
         if event == "line" and not is_atomic(frame.f_code.co_filename, frame.f_lineno):
             count += 1
             if count == line:
-                raise Timeout
+                raise exception
         return at_line
 
     def at_call(frame, event, argument):
@@ -87,6 +91,27 @@ def test_solves():
         return result.value, result.n_iter
 
     check(call)
+
+
+@pytest.mark.parametrize("options", [{}, {"unbalanced": 1.0}, {"outputs": ("plan",)}], ids=repr)
+def test_solves_with_an_exception_that_may_be_a_refusal(options):
+    """It arrives, or is the cause of the error that does. heddle does not go on."""
+    M, a = numpy.random.default_rng(0).random((4, 5)), numpy.full(4, 0.25)
+
+    def call():
+        return heddle.ot.solve(M, a, reg=0.1, **options).value
+
+    for _ in range(3):
+        call()
+    wrong = {}
+    for line in range(1, interrupted(call, None)[0] + 1):
+        _, error = interrupted(call, line, Refusal)
+        known = error
+        while known is not None and not isinstance(known, Refusal):
+            known = known.__cause__
+        if known is None:
+            wrong[line] = repr(error)
+    assert not wrong
 
 
 def test_objects_of_other_libraries():

@@ -5,6 +5,7 @@ import inspect
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -218,6 +219,75 @@ def test_a_tuple_cannot_take_state():
         functional.sgd(params, [torch.ones(3)], unneeded, **plain)
     functional.sgd(params, [None], (None,), **SGD)
     functional.sgd(params, [torch.ones(3)], (torch.ones(3),), **SGD)
+
+
+class Number:
+    """A hyperparameter that calls a function when it is read for the first time."""
+
+    def __init__(self, value, action):
+        self.value, self.action = value, action
+
+    def __float__(self):
+        action, self.action = self.action, lambda: None
+        action()
+        return self.value
+
+
+CHANGES = {
+    "pop": list.pop,
+    "clear": list.clear,
+    "append": lambda members: members.append(torch.ones(2)),
+    "replace": lambda members: members.__setitem__(0, torch.ones_like(members[0])),
+    "None": lambda members: members.__setitem__(1, None),
+    "text": lambda members: members.__setitem__(1, "x"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("place", range(5))
+@pytest.mark.parametrize("entry", ["lr", "eps", "beta1"])
+def test_a_hyperparameter_that_changes_a_list(entry, place, change):
+    """The step has the members of the lists as they were given."""
+    options = {**ADAM, "amsgrad": False}
+    ours = [[torch.ones(3), torch.ones(4)] for _ in range(2)]
+    ours += [[torch.zeros(3), torch.zeros(4)] for _ in range(2)] + [[torch.tensor(0.0), torch.tensor(0)]]  # an int counter
+    others = [[tensor.clone().float() for tensor in each] for each in ours]
+    given = [list(each) for each in ours]
+    action = Number(options[entry], lambda: CHANGES[change](given[place]))
+    functional.adamw(*given[:4], [], given[4], **{**options, entry: action})
+    theirs("adamw")(*others[:4], [], others[4], foreach=False, **options)
+    for left, right in zip(ours, others):
+        torch.testing.assert_close([each.float() for each in left], right)
+    assert [list(map(id, left)) == list(map(id, right)) for left, right in zip(given, ours)].count(False) == 1
+
+
+@pytest.mark.parametrize("change, expected", [
+    (list.pop, [None]), (list.clear, []), (lambda members: members.append(None), [None, None, None]),
+    (lambda members: members.__setitem__(0, "x"), ["x", None]),
+])
+def test_a_hyperparameter_that_changes_a_list_for_new_state(change, expected):
+    """A place that is not as it was stays as it is; the others get their state."""
+    params, buffers = [torch.ones(3), torch.ones(4)], [None, None]
+    lr = Number(0.5, lambda: change(buffers))
+    functional.sgd(params, [torch.ones(3), torch.ones(4)], buffers, **{**SGD, "lr": lr, "weight_decay": 0})
+    assert all(torch.equal(param, torch.full_like(param, 0.5)) for param in params)
+    assert len(buffers) == len(expected)
+    for place, (found, value) in enumerate(zip(buffers, expected)):
+        assert found == "x" if value == "x" else place == 2 or torch.equal(found, torch.ones_like(params[place]))
+
+
+def test_a_hyperparameter_that_calls_the_function():
+    """Each call has its own tensors."""
+    outer, inner = [torch.ones(3)], [torch.full((3,), 2.0)]
+
+    def call(params, lr):
+        functional.sgd(params, [torch.ones(3)], [None], **{**SGD, "lr": lr, "weight_decay": 0})
+
+    thread = threading.Thread(target=call, args=(outer, Number(0.5, lambda: call(inner, 0.25))), daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert outer[0].tolist() == [0.5] * 3 and inner[0].tolist() == [1.75] * 3
 
 
 def test_a_child_forked_during_calls_of_other_threads():

@@ -104,6 +104,62 @@ def test_betas_without_order_or_of_another_length(name):
             support.heddle_class(name)([param], betas=wrong[: 3 if name == "Adan" else 2])
 
 
+@pytest.mark.parametrize("name, option", CASES)
+@pytest.mark.parametrize("records", [True, False])
+def test_tensors_that_need_a_gradient(name, option, records):
+    """A step takes the value, as PyTorch does where it takes tensors."""
+    params = []
+    for value in (0.3, torch.tensor(0.3, requires_grad=True)):
+        param = torch.nn.Parameter(torch.ones(3))
+        param.grad = torch.full((3,), 0.7)
+        with torch.set_grad_enabled(records):
+            optimizer = getattr(heddle.optim, name)([param], **{option: value})
+            optimizer.step()
+            optimizer.step()
+        params.append(param.detach())
+    torch.testing.assert_close(*params)
+
+
+@pytest.mark.parametrize("as_tensor", [False, True])
+@pytest.mark.parametrize("begins", [(0, 0), (0, 1), (3, 0), (2, 3)])
+def test_a_rate_of_rprop_that_changes(begins, as_tensor):
+    """The rate of its first step is the step size of a parameter. Later ones change nothing, also of a group added later."""
+    params = [torch.nn.Parameter(torch.linspace(-1, 1, 5)) for _ in range(3)]
+    others = support.copies(params)
+    given = params[:2], others[:2]
+    ours, theirs = heddle.optim.Rprop(given[0], lr=0.1), torch.optim.Rprop(given[1], lr=0.1, foreach=False)
+    for step, rate in enumerate((0.1, 0.02, 0.5, 0.3, 0.9)):
+        for optimizer, own in ((ours, params), (theirs, others)):
+            if step == 2:
+                optimizer.add_param_group({"params": own[2:], "lr": 0.7})
+            optimizer.param_groups[0]["lr"] = torch.tensor(rate) if as_tensor and optimizer is ours else rate
+        support.set_gradients(params, others, step, [place for place in (0, 1) if step < begins[place]])
+        ours.step()
+        theirs.step()
+    support.assert_same_params(params, others)
+    support.assert_same_state(ours, theirs)
+
+
+@pytest.mark.parametrize("wrong, found", [
+    ("x", "a number, found 'x'"), (None, "a number, found NoneType"), ([0.1], "a number, found list"),
+    (torch.ones(2), r"a number or a tensor of one element, found shape \(2,\)"),
+    (torch.tensor(1j), "a dense tensor of a real number, found dtype torch.complex64"),
+])
+@pytest.mark.parametrize("begun", [1, 2])
+def test_a_wrong_rate_of_rprop_in_later_steps(begun, wrong, found):
+    """It is an error before a parameter begins with it."""
+    params = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]
+    optimizer = heddle.optim.Rprop(params, lr=0.1)
+    support.set_gradients(params, skip=range(begun, 2))
+    optimizer.step()
+    before = [param.detach().clone() for param in params]
+    optimizer.param_groups[0]["lr"] = wrong
+    support.set_gradients(params)
+    with pytest.raises(heddle.BadInput, match=f"^lr: expected {found}"):
+        optimizer.step()
+    assert all(map(torch.equal, params, before))
+
+
 def test_a_momentum_of_rmsprop_that_becomes_negative():
     """PyTorch takes it as 0; SGD takes it as it is."""
     for name in ("RMSprop", "SGD"):

@@ -151,7 +151,12 @@ def test_results_that_the_caller_has_not_seen_need_no_record(monkeypatch):
     from heddle import _held
 
     made, make = [], _held.Held.__init__
-    monkeypatch.setattr(_held.Held, "__init__", lambda self, *args: made.append(args) or make(self, *args))
+
+    def count(self, *args, **options):
+        made.append(args)
+        make(self, *args, **options)
+
+    monkeypatch.setattr(_held.Held, "__init__", count)
     M, a, b = torch_problem()
     result = heddle.ot.solve(M, a, b, 0.1)
     assert len(made) == 3 and result.converged and result.check() is result  # those of M, a and b
@@ -468,7 +473,7 @@ def test_arguments_that_free_an_earlier_one(change):
                 given["b"] = Exchanged(copies[1], lambda: change(first))
             elif argument == "init":
                 given["init"] = (copies[0], Exchanged(copies[1], lambda: change(first)))
-            with pytest.raises(heddle.BadInput, match=f"^{name}: expected an array that stays as it is while the other"):
+            with pytest.raises(heddle.BadInput, match=f"^{name}: expected an array that stays as it is while others"):
                 heddle.ot.sinkhorn(M, a, **given)
 
 

@@ -293,6 +293,25 @@ def test_gradients_need_costs_of_torch():
         heddle.ot.sinkhorn([M, M], a, b, eps=torch.tensor([0.3, 0.2], requires_grad=True))
 
 
+@pytest.mark.parametrize("name, value, others", [
+    ("eps", 0.3, {}), ("rho_a", 0.5, {}), ("rho_b", 0.5, {"rho_a": 1.0}), ("omega", 1.2, {}), ("tol", 1e-3, {}),
+    ("eps0", 2.0, {"anneal": "geometric"}), ("decay", 0.7, {"anneal": "geometric"}), ("anneal", [1.0, 0.05], {}),
+])
+def test_scalars_that_need_a_gradient(name, value, others):
+    """Without gradients, a solve takes the value, as PyTorch's operations do."""
+    M, a, b = problem(4, 3)
+    given = torch.tensor(value, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(heddle.BadInput, match=f"^{name}: expected (a number|numbers), found a tensor that needs a gradient"):
+        heddle.ot.sinkhorn(M, a, b, **{name: given}, **others)
+    with torch.no_grad():
+        found = heddle.ot.sinkhorn(M, a, b, **{name: given}, **others)
+    assert found.value == heddle.ot.sinkhorn(M, a, b, **{name: value}, **others).value
+    if name in ("eps", "rho_a", "rho_b"):
+        with torch.no_grad():
+            batch = heddle.ot.sinkhorn([M, M], [a, a], [b, b], **{name: given.expand(2)}, **others)
+        assert batch.value.tolist() == [found.value] * 2
+
+
 def test_the_mode_of_the_solve_decides_about_gradients():
     """As with an operation of PyTorch: when a result is read makes no difference."""
     M, a, b = problem(5, 4)

@@ -10,7 +10,7 @@ import math
 import struct
 from typing import overload
 
-from .._values import short
+from .._values import short, whole
 from . import tracing
 from .nodes import Kind, Level, Node, Reduction, Trace, expect_over, fail
 from .values import Value, as_float, describe, is_integer, is_number, number_node, numeric_node
@@ -65,9 +65,10 @@ def _expect(function: str, x: object) -> None:
 
 
 def _expect_width(function: str, width: object) -> int:
-    if isinstance(width, bool) or width not in (32, 64):
+    bits = whole(width)
+    if bits not in (32, 64):
         fail(f"heddle.{function}: expected width=32 or width=64, found width={short(width)}")
-    return 64 if width == 64 else 32
+    return 64 if bits == 64 else 32
 
 
 @overload
@@ -90,8 +91,8 @@ def integer(x: Any) -> Any:
     number = as_float(x)
     if math.isnan(number):
         return 0
-    whole = int(number) if math.isfinite(number) else int(math.copysign(2.0**64, number))
-    return max(-(2**63), min(whole, 2**63 - 1))
+    rounded = int(number) if math.isfinite(number) else int(math.copysign(2.0**64, number))
+    return max(-(2**63), min(rounded, 2**63 - 1))
 
 
 @overload

@@ -11,7 +11,7 @@ import inspect
 from typing import overload
 
 from .. import inspection
-from .._values import has_axes, short
+from .._values import boolean, has_axes, short
 from ..dtypes import dtype_name
 from ..errors import BadInput
 from ..executable import Executable, compile
@@ -71,8 +71,7 @@ class Rule:
         Raises:
             BadInput: a mistake in the rule, at the line that the message names; or in an argument.
         """
-        if not isinstance(groups, bool):
-            raise BadInput(f"groups: expected True or False, found {short(groups)}")
+        groups = boolean(groups, "groups")
         families = _families(dtype, state)
         options, defaults = self._split(settings)
         return self._program(families, groups, options, defaults)

@@ -108,6 +108,9 @@ class Hyperparameters:
         values = []
         on_device = self.has_tensors = False
         for place in self._used:
+            for name in self._spec.only_initial:
+                if name not in self._spec.of_constructor:  # a parameter may begin with it in any step
+                    _number(name, number_of(groups[place], name, self._spec))
             row = []
             for name in self._names:
                 value = number_of(groups[place], name, self._spec)
@@ -173,6 +176,8 @@ def check_readable(name: str, value: Any) -> None:
 
 
 def _check_real(name: str, value: Any) -> None:
+    if value.numel() != 1:
+        raise BadInput(f"{name}: expected a number or a tensor of one element, found shape {tuple(value.shape)}")
     if value.is_complex() or value.layout is not torch.strided or value.device.type == "meta":
         raise BadInput(
             f"{name}: expected a dense tensor of a real number, found dtype {value.dtype} and layout {value.layout} on "
@@ -183,8 +188,6 @@ def _check_real(name: str, value: Any) -> None:
 def _number(name: str, value: Any) -> Any:
     """A number, or a tensor on a device."""
     if isinstance(value, torch.Tensor):
-        if value.numel() != 1:
-            raise BadInput(f"{name}: expected a number or a tensor of one element, found shape {tuple(value.shape)}")
         if value.device.type != "cpu":
             check_readable(name, value)
             return value

@@ -14,9 +14,9 @@ import threading
 import weakref
 
 from .. import _fast
+from .._left_locked import LeftLocked
 from .._values import real, short
 from ..errors import BadInput
-from ..graph import LeftLocked
 from . import _average, _capture, _loading, _norm, _saving, _storage
 from ._arguments import bind, signature_of
 from ._checks import check_scaling
@@ -57,8 +57,7 @@ _optimizers: weakref.WeakSet[Optimizer] = weakref.WeakSet()
 def _unlock() -> None:
     for optimizer in tuple(_optimizers):
         parts = [part for parts in getattr(optimizer, "_parts", {}).values() for part in parts]
-        locks = [optimizer._lock, *(part.graph._lock for part in parts)]  # the graphs have replaced theirs
-        is_in_use = any(isinstance(lock, LeftLocked) for lock in locks)
+        is_in_use = isinstance(optimizer._lock, LeftLocked) or any(part.graph._lock.locked() for part in parts)
         optimizer._lock = LeftLocked(_IN_USE) if is_in_use else threading.RLock()
 
 

@@ -6,11 +6,10 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-import gc
-
 import numpy
 
 from .. import _fast
+from .._garbage import uncollected
 from ..dtypes import SIZES
 from ..errors import BadInput, Error
 from . import _programs, _rewrite, _storage
@@ -336,17 +335,13 @@ class Part:
 
     def launch_again(self, launch: Callable[[], None]) -> None:
         """Reads the addresses and launches, without a collection of garbage in between."""
-        is_enabled = gc.isenabled()
         try:
-            gc.disable()
-            self.gather(self._groups)
-            self.copy_in()
-            launch()
+            with uncollected():
+                self.gather(self._groups)
+                self.copy_in()
+                launch()
         except Stale:
             raise BadInput("params: the order of elements in memory changes during a step") from None
-        finally:
-            if is_enabled:
-                gc.enable()
 
     def _zero_gradients(self) -> None:
         """Sets gradients to zero of which the program may have a copy."""

@@ -6,7 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-from .._values import short
+from .._values import short, whole
 from ..dtypes import dtype_name
 from ..errors import BadInput
 
@@ -49,9 +49,10 @@ def option(name: str, value: Any) -> Any:
         BadInput: the entry has no such value.
     """
     if name == "seed":
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
+        seed = whole(value)
+        if seed is None or not 0 <= seed < 2**53:
             raise BadInput(f"seed: expected a whole number of at least 0 and below 2**53, found {short(value)}")
-        return value
+        return seed
     if name == "rounding":
         if not isinstance(value, str) or value not in ("nearest", "stochastic"):
             raise BadInput(f"rounding: expected 'nearest' or 'stochastic', found {short(value)}")

@@ -12,7 +12,7 @@ import re
 from typing import NamedTuple
 
 from .. import inspection
-from .._values import listed, real, short
+from .._values import boolean, listed, real, short
 from ..errors import BadInput
 from . import _rewrite
 from ._spec import Family
@@ -90,9 +90,7 @@ def tail(
     decay = 0.0
     if ema is not None:
         decay = _number("ema", ema, "a decay above 0 and below 1 or None", lambda value: 0 < value < 1)
-    if not isinstance(zero_grad, bool):
-        raise BadInput(f"zero_grad: expected True or False, found {short(zero_grad)}")
-    return Tail(count, value, decay, zero_grad, _schedule(schedule))
+    return Tail(count, value, decay, boolean(zero_grad, "zero_grad"), _schedule(schedule))
 
 
 def check(spec: Spec, options: Mapping[str, Any], added: Tail) -> None:

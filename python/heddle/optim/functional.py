@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 
 
 class _Call:
-    """Optimizers over the kinds of tensors of the latest calls. A call lends them its tensors."""
+    """Optimizers over the kinds of tensors of the latest calls. A call takes one, and lends it its tensors.
+
+    Calls of several threads take turns. A call may call functions of the caller, such as ``__float__`` of a learning rate,
+    which may call this again: then it takes another optimizer.
+    """
 
     _LIMIT = 8
 
@@ -43,23 +47,25 @@ class _Call:
     def _forget(self) -> None:
         # In a forked child, another thread of the parent may hold the lock, and may have changed an optimizer.
         self._optimizers: collections.OrderedDict[Any, Optimizer] = collections.OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def __call__(
         self,
         params: Sequence[Any],
         grads: Sequence[Any],
-        states: dict[str, Any],
+        states: dict[str, Sequence[Any]],
+        own: dict[str, Any],
         values: dict[str, Any],
         scaling: tuple[Any, Any],
     ) -> None:
+        """Steps with the members of `states`, and adds new state to the lists of the caller, `own`."""
         with self._lock, making_tensors():
-            optimizer = self._optimizer(params)
+            key, optimizer = self._take(params)
             group = optimizer.param_groups[0]
-            own = group["params"]
+            views = group["params"]
             group.update(values)
             try:
-                for place, (view, param, grad) in enumerate(zip(own, params, grads)):
+                for place, (view, param, grad) in enumerate(zip(views, params, grads)):
                     view.data, view.grad = param.detach(), grad
                     optimizer.state[view] = {
                         key: members[place] for key, members in states.items() if members[place] is not None
@@ -67,37 +73,39 @@ class _Call:
                 optimizer.grad_scale, optimizer.found_inf = scaling
                 Optimizer.step(optimizer)
                 mark_changed([param for param, grad in zip(params, grads) if grad is not None])
-                for place, view in enumerate(own):
-                    for key, members in states.items():
-                        made = optimizer.state[view].get(key)
+                for place, view in enumerate(views):
+                    for name, members in states.items():
+                        made = optimizer.state[view].get(name)
                         if made is not members[place]:
-                            _give_back(members, place, made)
+                            _give_back(own[name], place, members[place], made)
             finally:
                 # Nothing of the caller is kept.
                 optimizer.state.clear()
                 optimizer._hidden.clear()
                 optimizer.grad_scale = optimizer.found_inf = None
-                for view in own:
+                for view in views:
                     view.grad = None
                     view.data = view.data.new_empty(0)
+                self._keep(key, optimizer)
 
-    def _optimizer(self, params: Sequence[Any]) -> Optimizer:
+    def _take(self, params: Sequence[Any]) -> tuple[Any, Optimizer]:
         key = tuple((param.shape, param.dtype, param.device, param.stride()) for param in params)
         optimizer = self._optimizers.pop(key, None)
         if optimizer is None:
             optimizer = self._class([(f"params[{place}]", param.detach()) for place, param in enumerate(params)])
-            if len(self._optimizers) == self._LIMIT:
-                self._optimizers.popitem(last=False)
+        return key, optimizer
+
+    def _keep(self, key: Any, optimizer: Optimizer) -> None:
         self._optimizers[key] = optimizer
-        return optimizer
+        if len(self._optimizers) > self._LIMIT:
+            self._optimizers.popitem(last=False)
 
 
-def _give_back(members: Any, place: int, made: Any) -> None:
+def _give_back(members: Any, place: int, given: Any, made: Any) -> None:
     """Passes state to the caller that was created in the step, or that the program needed in another form."""
-    given = members[place]
     if given is not None and made is not None:
         copy_into(given, made)
-    else:
+    elif place < len(members) and members[place] is given:  # objects of the caller may have changed the list meanwhile
         members[place] = made
 
 
@@ -155,6 +163,9 @@ def _function(spec: Spec) -> Callable[..., None]:
         for argument, members in zip(signature.parameters, arguments[: 2 + len(states)]):
             if not isinstance(members, (list, tuple)):
                 raise TypeError(f"{name}: {argument}: expected a list of tensors, found {type(members).__name__}")
+        # Read once: objects of the caller, such as a learning rate, may change the lists when they are read.
+        own = dict(zip(states, arguments[2 : 2 + len(states)]))
+        arguments[: 2 + len(states)] = map(tuple, arguments[: 2 + len(states)])
         params, grads = arguments[0], arguments[1]
         lists = dict(zip(states, arguments[2 : 2 + len(states)]))
         values = {}
@@ -186,11 +197,11 @@ def _function(spec: Spec) -> Callable[..., None]:
                     f"{name}: gradient {place}: expected shape {tuple(param.shape)} and dtype {param.dtype} on "
                     f"{param.device}, found {tuple(grad.shape)} and {grad.dtype} on {grad.device}"
                 )
-        for argument, (key, members) in zip(list(signature.parameters)[2:], zip(states, arguments[2:])):
+        for argument, (key, members) in zip(list(signature.parameters)[2:], own.items()):
             if key not in spec.unneeded or values[spec.unneeded[key]]:
                 _check_places(name, argument, members, grads)
         if params:
-            call(params, grads, lists, values, (given.arguments.get("grad_scale"), given.arguments.get("found_inf")))
+            call(params, grads, lists, own, values, (given.arguments.get("grad_scale"), given.arguments.get("found_inf")))
 
     function.__name__ = function.__qualname__ = name
     function.__signature__ = signature  # type: ignore[attr-defined]

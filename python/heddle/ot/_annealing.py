@@ -10,7 +10,7 @@ import math
 
 from .._values import plain
 from ..errors import BadInput
-from ._inputs import PerProblem
+from ._inputs import PerProblem, refuse_derivative
 from ._scalars import ranges
 
 TYPE_CHECKING = False
@@ -30,13 +30,14 @@ def check_epsilons(problems: Problems, given: Vectors, eps: float | PerProblem, 
         compute: the compute type.
 
     Raises:
-        BadInput: a value on the host is wrong.
+        BadInput: a value on the host is wrong, or needs a gradient.
     """
     library = problems.library
     last: Any = eps
     if isinstance(eps, PerProblem):
         last = library.host(eps.array) if library.place.target == "cpu" else None
     for place, (argument, array) in enumerate(zip(given.given, given.arrays)):
+        refuse_derivative("anneal" if given.shared else f"anneal[{place}]", argument)
         values = library.on_host(argument, array)
         if values is None:
             continue

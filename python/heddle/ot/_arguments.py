@@ -11,6 +11,7 @@ import functools
 import inspect
 
 from .._refusals import REFUSALS
+from .._values import refusal
 from ..errors import BadInput
 
 TYPE_CHECKING = False
@@ -80,19 +81,28 @@ def names_checked(function: Callable[P, R]) -> Callable[P, R]:
     return checked
 
 
-def _rank(array: Any) -> int:
+def unreadable(name: str, array: Any, error: Exception) -> BadInput:
+    """The error of an array that refuses to be read."""
+    return BadInput(
+        f"{name}: expected an array whose memory can be read, found {type(array).__name__}, which raises {refusal(error)}"
+    )
+
+
+def _rank(name: str, array: Any) -> int:
     """The number of axes of an array or of nested lists, at most 2; 0 if it has none that are known."""
     if isinstance(array, (list, tuple)):
-        return min(1 + _rank(array[0]), 2) if array else 1
+        return min(1 + _rank(name, array[0]), 2) if array else 1
     try:
         return min(len(array.shape), 2)
-    except REFUSALS:  # no array, which another message says
+    except (AttributeError, TypeError):  # no array, which another message says
         return 0
+    except REFUSALS as error:  # any library's array may refuse
+        raise unreadable(name, array, error) from error
 
 
 def _order(M: Any, b: Any) -> str:
     """A hint for a call in the order of POT's ``sinkhorn(a, b, M, reg)``."""
-    if _rank(M) == 1 and _rank(b) == 2:
+    if _rank("M", M) == 1 and _rank("b", b) == 2:
         return ": the order is M, a, b, not a, b, M as in ot.sinkhorn of POT"
     return ""
 

@@ -23,12 +23,13 @@ from typing import NamedTuple
 from .. import _cuda
 from ..executable import Executable
 from ..executable import compile as compile_program
-from ..graph import Graph, ListBinding
+from ..graph import Graph
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from .._list_binding import ListBinding
     from ._libraries import Place
 
 #: Free graphs that the cache keeps for one program and place, and in all.
@@ -60,9 +61,22 @@ class Entry:
         self._scalars: dict[str, float] = {}
 
     def replay(
-        self, lists: dict[str, Members], extents: tuple[object, ...], scalars: dict[str, float], stream: int
+        self,
+        lists: dict[str, Members],
+        extents: tuple[object, ...],
+        scalars: dict[str, float],
+        stream: int,
+        check: Callable[[], None],
     ) -> None:
-        """Binds the lists, sets the scalars and runs the program. `extents` has the shapes and strides of all lists."""
+        """Binds the lists, sets the scalars and runs the program.
+
+        Args:
+            lists: the lists.
+            extents: the shapes and strides of all lists.
+            scalars: the scalars.
+            stream: the handle of the stream.
+            check: raises an error if memory of the caller has been freed or replaced. It is called right before the launch.
+        """
         graph = self.graph
         if extents != self.extents:
             self._bindings.clear()
@@ -78,7 +92,7 @@ class Entry:
             if self._scalars.get(name) != value:
                 graph.set_scalar(name, value, stream)
                 self._scalars[name] = value
-        graph.replay(stream)
+        graph._replay_checked(check, stream)
 
 
 class _Cache:

@@ -10,13 +10,13 @@ import math
 import numbers
 
 from .. import arrays, dtypes
-from .._held import Held
+from .._held import Held, replaced
 from .._refusals import REFUSALS
 from .._values import as_float, is_freed, plain, short
 from ..errors import BadInput
 from ._arguments import is_word
 from ._cache import Members
-from ._libraries import INTEGERS, Library, check_numbers, has_tangent, hides_changes, numbers_in, view_of
+from ._libraries import INTEGERS, Library, check_numbers, has_tangent, hides_changes, needs_gradient, numbers_in, view_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ def number(name: str, value: Any, good: Callable[[float], bool], expected: str) 
     try:
         if isinstance(value, (str, bytes, bytearray)):
             raise TypeError  # Python would read the text
-        needs_gradient = _needs_derivative(value)
-        converted = 0.0 if needs_gradient else as_float(value)
+        is_refused = _needs_derivative(value)
+        converted = 0.0 if is_refused else as_float(value)
     except OverflowError as error:
         raise BadInput(f"{name}: expected {expected}, found {short(value)}") from error
     except REFUSALS as error:  # any library's number may refuse
         found = short(value) if is_freed(value) else type(value).__name__
         raise BadInput(f"{name}: expected {expected}, found {found}") from error
-    if needs_gradient:
+    if is_refused:
         raise BadInput(f"{name}: expected a number, found {_DERIVATIVE}")
     if not good(converted):
         raise BadInput(f"{name}: expected {expected}, found {plain(converted)}")
@@ -51,7 +51,13 @@ _DERIVATIVE = "a tensor that needs a gradient or has a tangent: only M, a and b 
 
 
 def _needs_derivative(value: Any) -> bool:
-    return bool(getattr(value, "requires_grad", False)) or has_tangent(value)
+    return needs_gradient(value) or has_tangent(value)
+
+
+def refuse_derivative(name: str, values: Any) -> None:
+    """Refuses an array of scalars whose derivatives would be dropped."""
+    if _needs_derivative(values):
+        raise BadInput(f"{name}: expected numbers, found {_DERIVATIVE}")
 
 
 def row_stride(shape: Sequence[int], strides: Sequence[int] | None) -> int | None:
@@ -66,13 +72,14 @@ def row_stride(shape: Sequence[int], strides: Sequence[int] | None) -> int | Non
     return strides[0] if strides[0] > columns else None
 
 
-def held(arrays: Iterable[tuple[str, Any]]) -> Held:
-    """A record of arrays, each with its name, some of which may be there twice."""
+def held(arrays: Iterable[tuple[str, Any]], views: Iterable[arrays.ArrayView]) -> Held:
+    """A record of arrays, each with its name, some of which may be there twice, and of the views of some of them."""
     found: dict[int, tuple[str, Any]] = {}
     for name, array in arrays:
         found.setdefault(id(array), (name, array))
     names = [name for name, _ in found.values()]
-    return Held([array for _, array in found.values()], names.__getitem__)
+    known = {id(seen.owner): seen for seen in views}
+    return Held([array for _, array in found.values()], names.__getitem__, views=[known.get(each) for each in found])
 
 
 def check_memory(records: Iterable[Held]) -> None:
@@ -80,10 +87,7 @@ def check_memory(records: Iterable[Held]) -> None:
     for record in records:
         name = record.changed()
         if name is not None:
-            raise BadInput(
-                f"{name}: expected an array that stays as it is while the other arguments are read, found that its memory "
-                "was resized, replaced or written by a function of another argument, such as its __dlpack__ or __index__"
-            )
+            raise replaced(name)
 
 
 class Problems:
@@ -197,7 +201,7 @@ class Problems:
         self.members = Members(self.dtype, [matrix.address for matrix in matrices], bound, known if any(known) else None)
         self.views = views  # they keep the memory alive, as DLPack needs it
         named = [(self.name_of(index), array) for index, array in enumerate(self.given)]
-        self.held = held([*named, *(("M", seen.owner) for seen in views)])
+        self.held = held([*named, *(("M", seen.owner) for seen in views)], views)
 
     def _copies(self) -> list[arrays.ArrayView]:
         """Views of dense copies of the matrices."""
@@ -278,7 +282,7 @@ class Vectors:
             if len(parts) != count:
                 raise BadInput(f"{name}: expected {count} arrays, one for each problem, found {len(parts)}")
             self.arrays = [part for part, _ in parts]
-            views = [seen for _, seen in parts]
+            views = read = [seen for _, seen in parts]
         else:
             array, seen = self._dense(library, given, name, dtype, weights)
             self.arrays = [array]
@@ -289,7 +293,7 @@ class Vectors:
                 wanted = "a vector" if shared else f"a vector, or {count} vectors (an array of rank 2)"
                 raise BadInput(f"{name}: expected {wanted}, found shape {seen.shape}")
             self.is_stacked = not shared
-            views = [seen] * count if shared else _members(seen)
+            views, read = [seen] * count if shared else _members(seen), [seen]
         for index, seen in enumerate(views):
             if len(seen.shape) != 1 or (sizes is not None and seen.shape[0] != sizes[index]):
                 wanted = "a vector" if sizes is None else f"{sizes[index]} elements, as M has"
@@ -299,7 +303,8 @@ class Vectors:
         self.members = Members(dtype, [seen.address for seen in views], tuple(seen.shape for seen in views))
         self.views = views
         names = [name] if len(self.given) == 1 else [f"{name}[{index}]" for index in range(len(self.given))]
-        self.held = held([*zip(names, self.given), *((name, each) for each in (*self.arrays, *(v.owner for v in views)))])
+        kept = ((name, each) for each in (*self.arrays, *(seen.owner for seen in views)))
+        self.held = held([*zip(names, self.given), *kept], read)
 
     def of(self, index: int) -> Any:
         """The vector of one problem, as an array of the caller's library."""
@@ -372,8 +377,7 @@ class PerProblem:
     def __init__(
         self, problems: Problems, given: Any, name: str, limits: tuple[float, float] = _NO_LIMITS
     ) -> None:
-        if _needs_derivative(given):
-            raise BadInput(f"{name}: expected numbers, found {_DERIVATIVE}")
+        refuse_derivative(name, given)
         self.array, seen = Vectors._dense(problems.library, given, name, "f64")
         if seen.shape != (problems.count,):
             raise BadInput(
@@ -405,7 +409,7 @@ class Uniform(Vectors):
                 made[size] = library.full(size, dtype, math.log(share) if log else share)
         self.views = [library.view(made[size], "weights") for size in sizes]
         self.arrays = [made[size] for size in sizes]
-        self.held = held(())
+        self.held = held((), ())
         self.members = Members(dtype, [seen.address for seen in self.views], tuple((size,) for size in sizes))
 
 

@@ -64,6 +64,14 @@ def has_tangent(value: Any) -> bool:
     return torch.autograd.forward_ad.unpack_dual(value).tangent is not None
 
 
+def needs_gradient(value: Any) -> bool:
+    """Whether a tensor of PyTorch needs a gradient, and PyTorch records operations."""
+    if not getattr(value, "requires_grad", False):
+        return False
+    torch: Any = sys.modules.get("torch")
+    return torch is None or bool(torch.is_grad_enabled())
+
+
 def _refuse_tangent(array: Any, argument: str) -> None:
     if has_tangent(array):
         raise BadInput(
@@ -81,7 +89,7 @@ def check_numbers(sequence: Any, argument: str) -> None:
     torch: Any = sys.modules.get("torch")
     for tensor in () if torch is None else _tensors_in(sequence, torch):
         _refuse_tangent(tensor, argument)
-        if tensor.requires_grad and torch.is_grad_enabled():
+        if needs_gradient(tensor):
             raise BadInput(
                 f"{argument}: expected numbers, found a tensor that needs a gradient in a sequence, where it would be a "
                 "number: give one tensor, torch.stack(sequence), or detach() it"

@@ -9,10 +9,11 @@ from __future__ import annotations
 from .. import dtypes
 from ..errors import BadInput
 from ._cache import Members
-from ._inputs import Block
+from ._inputs import Block, check_memory, held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from ._problem import Problem
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 MOST = 64
 
 
-def transport(problem: Problem, potentials: dict[str, Block], points: Any, output: str) -> Any:
+def transport(
+    problem: Problem, potentials: dict[str, Block], points: Any, output: str, check_unchanged: Callable[[], None]
+) -> Any:
     """P X, or P X divided by the row sums.
 
     Args:
@@ -29,6 +32,7 @@ def transport(problem: Problem, potentials: dict[str, Block], points: Any, outpu
         potentials: the potentials of the solution, by their names in the program.
         points: X, m x d; for a batch also B x m x d, or a list of arrays.
         output: ``"product"`` or ``"projection"``.
+        check_unchanged: refuses arguments and potentials that were changed since the solve.
 
     Returns:
         Arrays n x d, in the form of the problems.
@@ -45,9 +49,13 @@ def transport(problem: Problem, potentials: dict[str, Block], points: Any, outpu
         addresses = [first + size * d * rows for first, (rows,) in zip(block.members.addresses, sizes)]
         lists[name] = Members(problem.compute, addresses, sizes)
         lists[f"x{d + 1}"] = coordinates.members(d)
-    problem.run(
-        {"iterate": "false", "init": "given", "outputs": output, "points": str(count)}, lists, {}, problem.scalars
-    )
+
+    def check() -> None:
+        check_unchanged()
+        check_memory([coordinates.held])
+
+    options = {"iterate": "false", "init": "given", "outputs": output, "points": str(count)}
+    problem.run(options, lists, {}, problem.scalars, check)
     return block.value(turned=True)
 
 
@@ -83,6 +91,8 @@ class _Coordinates:
         turned = {id(part): library.dense(part.T, self._dtype) for part in parts}
         self._arrays = [turned[id(part)] for part in parts]
         self._views = [library.view(array, "points") for array in self._arrays]
+        # A vector is not copied, and a copy of a column may be the column itself.
+        self.held = held([("points", array) for array in self._arrays], self._views)
 
     def members(self, d: int) -> Members:
         """Coordinate `d` of the points of all problems."""

@@ -12,7 +12,7 @@ from ._inputs import Block, PerProblem, Problems, Vectors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 #: The results of each output, with the axes of their members: n rows, m columns, or none.
@@ -96,8 +96,9 @@ class Problem:
         lists: dict[str, Members],
         results: dict[str, Block],
         scalars: dict[str, float | PerProblem],
+        check: Callable[[], None],
     ) -> None:
-        """Runs the program `sinkhorn` with `self.options` and more options."""
+        """Runs the program `sinkhorn` with `self.options` and more options, right after `check`."""
         problems = self.problems
         grouped = any(isinstance(value, PerProblem) for value in scalars.values())
         text = {**self.options, **options, "dtype": problems.dtype, "compute": self.compute}
@@ -127,6 +128,6 @@ class Problem:
                 bound.pop("eps", None)
                 numbers.pop("eps", None)
             with problems.library.in_order():
-                entry.replay(bound, extents, numbers, place.stream)
+                entry.replay(bound, extents, numbers, place.stream, check)
             if problems.library.must_wait:
                 entry.graph.synchronize(place.stream)

@@ -239,8 +239,9 @@ class OTResult:
         from ._points import transport
 
         problem = self._problem
-        problem.check_unchanged()
-        found = transport(problem, {name: self._unchanged(name) for name in problem.potential_names}, points, output)
+        self._check_unchanged()
+        potentials = {name: self._results[name] for name in problem.potential_names}
+        found = transport(problem, potentials, points, output, self._check_unchanged)
         if self._library.records_gradients():
             inputs = self._inputs
             if self._is_envelope:
@@ -379,7 +380,6 @@ class OTResult:
     def _compute(self, name: str) -> None:
         """Computes an output of the given potentials, with others that the same visit of the costs can compute."""
         problem = self._problem
-        problem.check_unchanged()
         if name in ("plan", "argmax"):
             outputs = [name]
         elif name.startswith("transform"):
@@ -387,16 +387,22 @@ class OTResult:
         else:
             outputs = ["cost", "dual", "marginals"]
         made = problem.blocks(outputs)
-        names = problem.potential_names
         problem.run(
             {"iterate": "false", "init": "given", "outputs": "/".join(outputs)},
-            {potential: self._unchanged(potential).members for potential in names},
+            {potential: self._results[potential].members for potential in problem.potential_names},
             made,
             problem.scalars,
+            self._check_unchanged,
         )
         for result, block in made.items():
             if result not in self._results:
                 self._results[result] = block
+
+    def _check_unchanged(self) -> None:
+        """Refuses costs, weights and potentials that were changed since the solve."""
+        self._problem.check_unchanged()
+        for name in self._problem.potential_names:
+            self._unchanged(name)
 
     def _unchanged(self, name: str) -> Block:
         """A result of which another one is computed. The caller may have a view of it.

@@ -10,7 +10,7 @@ import math
 import sys
 
 from .._refusals import REFUSALS
-from .._values import real, short, whole
+from .._values import boolean, real, short, whole
 from ..errors import BadInput
 from ._annealing import check_epsilons
 from ._arguments import check_order, is_word, names_checked
@@ -120,9 +120,7 @@ def sinkhorn(
     )
     if not is_word(compute, ("f64", "f32")):
         raise BadInput(f"compute: expected 'f64', 'f32' or None, found {short(compute)}")
-    if not isinstance(normalize, bool):
-        raise BadInput(f"normalize: expected True or False, found {short(normalize)}")
-    if normalize:
+    if normalize := boolean(normalize, "normalize"):
         options["normalize"] = "true"
     loop = _options(order=(order, ("u", "v")), norm=(norm, ("l1", "l2", "max")))
     if not is_word(grad, ("envelope", "detach")):
@@ -187,8 +185,6 @@ def sinkhorn(
     if init is not None:
         loop["init"] = "given"
     eager = _chosen(outputs)
-    if eager is None:
-        raise BadInput(f"outputs: expected some of 'plan', 'cost', 'dual', 'marginals', 'argmax', found {short(outputs)}")
     results.update(problem.blocks(eager))
     recorded = whole(history)
     if recorded is None or not 0 <= recorded < 1 << 31:
@@ -201,8 +197,8 @@ def sinkhorn(
         eager.append("history")
     loop["outputs"] = "/".join(["potentials", *eager])
 
-    check_memory([*problem.held, *([] if epsilons is None else [epsilons.held])])
-    problem.run(loop, lists, results, {**values, "limit": float(limit)})
+    records = [*problem.held, *([] if epsilons is None else [epsilons.held])]
+    problem.run(loop, lists, results, {**values, "limit": float(limit)}, lambda: check_memory(records))
     result = OTResult(problem, results, values["tol"], limit, grad, (norm, order))
     if problems.library.place.target == "cpu":
         raise_bad_input(result)
@@ -220,15 +216,21 @@ def _options(**given: tuple[Any, tuple[str, ...]]) -> dict[str, str]:
     return chosen
 
 
-def _chosen(outputs: Any) -> list[str] | None:
-    """The names of outputs in the order of the program; None if some are no names of outputs, or are twice there."""
+def _chosen(outputs: Any) -> list[str]:
+    """The names of outputs in the order of the program.
+
+    Raises:
+        BadInput: some are no names of outputs, or are twice there.
+    """
+    given, cause = None, None
     try:
-        given = [] if isinstance(outputs, str) else list(outputs)
-    except REFUSALS:  # no sequence
-        return None
+        given = None if isinstance(outputs, str) else list(outputs)
+    except REFUSALS as error:  # no sequence
+        cause = error
     public = [output for output in OUTPUTS if output != "transforms"]
-    if isinstance(outputs, str) or not all(is_word(each, public) for each in given) or len(set(given)) != len(given):
-        return None
+    if given is None or not all(is_word(each, public) for each in given) or len(set(given)) != len(given):
+        expected = "some of 'plan', 'cost', 'dual', 'marginals', 'argmax'"
+        raise BadInput(f"outputs: expected {expected}, found {short(outputs)}") from cause
     return [output for output in public if output in given]
 
 

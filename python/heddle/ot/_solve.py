@@ -12,7 +12,7 @@ import re
 from .._refusals import REFUSALS
 from .._values import short
 from ..errors import BadInput
-from ._arguments import is_word, names_checked
+from ._arguments import is_word, names_checked, unreadable
 from ._inputs import number
 from ._sinkhorn import sinkhorn
 
@@ -249,8 +249,10 @@ def _pair(unbalanced: Any) -> tuple[float | None, float | None]:
     expected = "a positive number, a pair of them, or None"
     try:
         entries = list(unbalanced)
-    except REFUSALS:  # a number of any library is no sequence
+    except TypeError:  # a number of any library is no sequence
         entries = [unbalanced]
+    except REFUSALS as error:  # any library's object may refuse
+        raise BadInput(f"unbalanced: expected {expected}, found {type(unbalanced).__name__}") from error
     if len(entries) not in (1, 2):
         raise BadInput(f"unbalanced: expected {expected}, found {len(entries)} values")
     prices = [number("unbalanced", entry, lambda x: x > 0, expected) for entry in entries]
@@ -263,6 +265,6 @@ def _is_double(M: Any) -> bool:
     try:
         dtype = getattr(first, "dtype", None)
         text = "" if dtype is None else str(dtype)
-    except REFUSALS:  # reading the costs gives the message
-        return True
+    except REFUSALS as error:  # any library's array may refuse
+        raise unreadable("M", first, error) from error
     return not text or text.endswith("float64") or re.match(r"(torch\.)?int", text) is not None

@@ -1,0 +1,74 @@
+"""Memory of an executable's target, for callers without an allocator of their own.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+
+from . import _library, arrays, dtypes
+from ._values import integer
+from .errors import BadInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .executable import Executable
+
+
+def _dense_on_host(seen: arrays.ArrayView) -> arrays.ArrayView:
+    if seen.device.kind != "cpu":
+        raise BadInput(f"array: expected a dense array on the CPU, found one on {seen.device}")
+    if not seen.is_dense:
+        raise BadInput(
+            f"array: expected a dense array in the order of C, found strides {seen.strides} for shape {seen.shape}: make it "
+            "contiguous"
+        )
+    return seen
+
+
+class Memory:
+    """Memory of an executable's target, for callers without an allocator of their own. Aligned to 256 bytes.
+
+    Attributes:
+        address: the address of the first byte.
+        nbytes: the size in bytes.
+    """
+
+    def __init__(self, executable: Executable, nbytes: int) -> None:
+        """Allocates memory, on the GPU whose CUDA context is current.
+
+        Raises:
+            BadInput: `nbytes` is negative or too large.
+            Failed: there is not enough memory.
+        """
+        lib = _library.library()
+        nbytes = integer(nbytes, "nbytes", 0, (1 << 63) - 1)
+        handle = ctypes.c_void_p()
+        _library.check(lib.heddle_memory_create(executable._handle, nbytes, handle))
+        self._handle = handle.value
+        # Other threads may use it while the interpreter ends. The end of the process frees it, too.
+        weakref.finalize(self, lib.heddle_memory_free, self._handle).atexit = False
+        self.address: int = lib.heddle_memory_address(self._handle) or 0
+        self.nbytes = nbytes
+
+    def write(self, array: Any, offset: int = 0) -> None:
+        """Copies a dense array of the host to `offset`, in bytes. Waits for the device before and after the copy."""
+        seen = _dense_on_host(arrays.view(array))
+        size = seen.size * dtypes.SIZES[seen.dtype]
+        self._copy(_library.library().heddle_memory_write, seen, offset, size)
+
+    def read(self, array: Any, offset: int = 0) -> None:
+        """Copies from `offset`, in bytes, into a dense array of the host. Waits for the device before and after."""
+        seen = _dense_on_host(arrays.view(array, writable=True))
+        size = seen.size * dtypes.SIZES[seen.dtype]
+        self._copy(_library.library().heddle_memory_read, seen, offset, size)
+
+    def _copy(self, function: Any, seen: arrays.ArrayView, offset: int, size: int) -> None:
+        offset = integer(offset, "offset", 0, (1 << 63) - 1)
+        if size:
+            _library.check(function(self._handle, offset, seen.address, size))
