@@ -65,12 +65,16 @@ def make_step(torch, name, shapes, dtype):
     members = [{argument: torch.rand(shape, device="cuda", dtype=dtype) for argument in lists} for shape in shapes]
 
     def step(members):
+        new = []  # the lists of results that replace no argument
         for member in members:
             values = [member[a].to(real) if a in member else counters.get(a, defaults.get(a)) for a in names]
             results = function(*values)
             for argument in lists:
                 if argument in donated:
                     member[argument].copy_(results[donated[argument]])
+            new += [result.to(dtype) for place, result in enumerate(results)
+                    if torch.is_tensor(result) and place not in donated.values()]
+        return new
 
     compiled = torch.compile(step, fullgraph=True, dynamic=False)
     with torch.no_grad():
