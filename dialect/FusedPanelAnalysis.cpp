@@ -85,8 +85,8 @@ std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
   for (Operation &op : body.without_terminator()) {
     if (isa<PrecomputeOp>(op))
       return refuse("it uses precomputed scalars");
-    if (isa<foreach::ExtentOp, foreach::IndexOp>(op))
-      return refuse("it uses an extent, as a mean does, or a position");
+    if (isa<foreach::IndexOp>(op))
+      return refuse("it uses a position");
     auto reduce = dyn_cast<ReduceOp>(op);
     bool accumulated =
         llvm::any_of(op.getOpOperands(), [&](OpOperand &operand) {

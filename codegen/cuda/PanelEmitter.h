@@ -210,6 +210,7 @@ private:
   }
   void open(const llvm::Twine &line);
   void close(llvm::StringRef end = "}");
+  Expression extentAlong(foreach::Axis axis) const override;
   /// Declares, in order, the values from which `roots` are computed and that
   /// are not in scope.
   mlir::LogicalResult declareNeeded(llvm::ArrayRef<mlir::Value> roots);

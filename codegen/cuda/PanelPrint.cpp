@@ -102,13 +102,20 @@ LogicalResult PanelEmitter::declareNeeded(ArrayRef<Value> roots) {
       return op.emitOpError("is needed before it is complete");
     if (isInlined(&op))
       continue;
-    auto printed =
-        printScalar(&op, [&](Value operand) { return expression(operand); });
+    auto printed = printOp(&op);
     if (!printed)
       return op.emitOpError("has no CUDA equivalent");
     declareResult(op.getResult(0), printed->text);
   }
   return success();
+}
+
+Expression PanelEmitter::extentAlong(foreach::Axis axis) const {
+  if (axis == foreach::Axis::j)
+    return {"member().columns", Expression::primary};
+  if (axis == foreach::Axis::i)
+    return {"member().count", Expression::primary};
+  return {"member().count * member().columns", Expression::product};
 }
 
 llvm::SetVector<Value> PanelEmitter::inputsOf(ArrayRef<Value> roots,

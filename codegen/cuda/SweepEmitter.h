@@ -109,7 +109,7 @@ protected:
   virtual std::optional<Expression> printOp(mlir::Operation *op);
   /// The extent of the member along `axis`, and the position of the current
   /// element, row or column.
-  Expression extentAlong(foreach::Axis axis) const;
+  virtual Expression extentAlong(foreach::Axis axis) const;
   virtual Expression positionAlong(foreach::Axis axis) const;
   /// Declares, in order, the values of the operations for which `wanted` holds.
   /// Constants, and values that Inlining.h selects, are printed where they are

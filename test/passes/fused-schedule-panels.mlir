@@ -660,8 +660,36 @@ fused.program @row_factor_of_columns(%x: !mats, %a: !list, %b: !list, %t: !each,
 !each = !foreach.list<tensor<f32>>
 !iteration = !foreach.list<tensor<i32>>
 
-// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because it uses an extent, as a mean does, or a position
-fused.program @extent(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because it uses a position
+fused.program @position(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
+    %u1, %v1, %more = fused.sweep where %active : !flag
+        (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
+      %n = foreach.index j : i64
+      %f = arith.sitofp %n : i64 to f32
+      %y = arith.divf %x, %f : f32
+      %z = arith.addf %y, %v : f32
+      %r = fused.reduce add row %z : f32
+      %c = fused.reduce add column %y : f32
+      %more = arith.cmpf ogt, %t, %t : f32
+      fused.yield %r, %c, %more : f32, f32, i1
+    }
+    fused.yield %u1, %v1 while %more : !list, !list while !flag
+  }
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+!flag = !foreach.list<tensor<i1>>
+!each = !foreach.list<tensor<f32>>
+!iteration = !foreach.list<tensor<i32>>
+
+// A mean divides by an extent.
+// CHECK: remark: a sweep has the schedule 'panel'
+fused.program @extents(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
   %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
@@ -671,8 +699,11 @@ fused.program @extent(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor
       %z = arith.addf %y, %v : f32
       %r = fused.reduce add row %z : f32
       %c = fused.reduce add column %y : f32
+      %m = foreach.extent i : i64
+      %g = arith.sitofp %m : i64 to f32
+      %d = arith.divf %c, %g : f32
       %more = arith.cmpf ogt, %t, %t : f32
-      fused.yield %r, %c, %more : f32, f32, i1
+      fused.yield %r, %d, %more : f32, f32, i1
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }

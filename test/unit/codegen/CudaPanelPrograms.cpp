@@ -50,6 +50,43 @@ func.func @balance(%x: !mats, %row: !list, %col: !list, %schedule: !foreach.list
 })mlir");
   programs.last().keepsOrder = false;
 
+  // Means of rows and columns, and one over the number of elements.
+  programs.add("LoopOfMeans", R"mlir(
+func.func @means(%x: !mats, %row: !list, %col: !list, %limit: tensor<i32>, %bound: !each)
+    -> (!list, !list, !each, !iteration) {
+  %u, %v, %e, %iterations = foreach.while (%u = %row, %v = %col : !list) upto %limit -> (!list, !list, !each, !iteration) {
+    %r = foreach.reduce mean along j (%x = %x[i, j] : !mats, %v = %v[j] : !list) -> !list {
+      %y = arith.mulf %x, %v : f32
+      foreach.yield %y : f32
+    }
+    %c = foreach.reduce mean along i (%x = %x[i, j] : !mats, %u = %r[i] : !list) -> !list {
+      %n = foreach.extent member : i64
+      %f = arith.sitofp %n : i64 to f32
+      %s = arith.addf %x, %f : f32
+      %y = arith.mulf %s, %u : f32
+      foreach.yield %y : f32
+    }
+    %v1 = foreach.map (%v = %v, %c = %c : !list) -> !list {
+      %small = arith.constant 1.0e-3 : f32
+      %d = arith.mulf %c, %small : f32
+      %y = arith.addf %v, %d : f32
+      foreach.yield %y : f32
+    }
+    %e = foreach.reduce mean along member (%v = %v, %v1 = %v1 : !list) -> !each {
+      %d = arith.subf %v, %v1 : f32
+      %s = math.absf %d : f32
+      foreach.yield %s : f32
+    }
+    %more = foreach.map (%e = %e, %bound = %bound : !each) -> !flag {
+      %more = arith.cmpf ogt, %e, %bound : f32
+      foreach.yield %more : i1
+    }
+    foreach.yield %r, %v1, %e while %more : !list, !list, !each while !flag
+  }
+  return %u, %v, %e, %iterations : !list, !list, !each, !iteration
+})mlir");
+  programs.last().keepsOrder = false;
+
   // Stops when the sum of the changes of columns is small.
   programs.add("LoopStopsByColumns", R"mlir(
 func.func @stops_by_columns(%x: !mats, %row: !list, %col: !list, %limit: tensor<i32>, %bound: !each)
