@@ -48,8 +48,9 @@ std::string namesOfScalarOps(llvm::StringRef dialect);
 /// target implements.
 bool isScalarOp(mlir::Operation *op);
 
-/// Why an operation of arith or math that is called `name`, such as `math.absf`,
-/// is not permitted; empty if the table has it, or for other dialects.
+/// Why an operation of arith or math that is called `name`, such as
+/// `math.absf`, is not permitted; empty if the table has it, or for other
+/// dialects.
 std::string whyNotScalar(llvm::StringRef name);
 
 /// Emits the error that `op` is not a scalar operation, which `place` requires,
