@@ -80,15 +80,16 @@ static json::Object inspectNvrtc() {
 
 static json::Object inspectCache() {
   Cache cache;
+  std::string problem = cache.problem();
   json::Object object{
-      {"ok", cache.usable()},
+      {"ok", cache.usable() && problem.empty()},
       {"directory", json::fixUTF8(cache.settings().directory)},
       {"max_bytes", static_cast<int64_t>(cache.settings().maxBytes)},
       {"bytes", static_cast<int64_t>(cache.size())}};
-  if (!cache.usable())
-    object["problem"] = cache.problem().empty()
-                            ? "turned off by HEDDLE_CACHE_SIZE"
-                            : json::fixUTF8(cache.problem());
+  if (!problem.empty())
+    object["problem"] = json::fixUTF8(problem);
+  else if (!cache.usable())
+    object["problem"] = "turned off by HEDDLE_CACHE_SIZE";
   return object;
 }
 

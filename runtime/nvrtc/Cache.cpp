@@ -314,20 +314,41 @@ std::optional<std::string> Cache::load(StringRef key) {
   return contents;
 }
 
+/// The name of a file of this process that no other has.
+static std::string temporaryName(StringRef suffix) {
+  static std::atomic<unsigned> serial{0};
+  return formatv("{0}{1}-{2}-{3}", temporaryPrefix, ::getpid(),
+                 serial.fetch_add(1), suffix);
+}
+
+static int createFile(int folder, const std::string &name) {
+  return ::openat(folder, name.c_str(),
+                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+static std::string cannotWrite(StringRef directory) {
+  return formatv("cannot write to {0}: {1}", directory, std::strerror(errno));
+}
+
+std::string Cache::problem() const {
+  if (!usable())
+    return reason;
+  std::string name = temporaryName("trial");
+  Descriptor file(createFile(folder, name));
+  if (!file.isOpen())
+    return cannotWrite(config.directory);
+  Temporary cleanup(folder, name);
+  return "";
+}
+
 void Cache::store(StringRef key, StringRef contents) {
   if (!usable() || !isKey(key) ||
       headerLength + contents.size() > config.maxBytes)
     return;
-  static std::atomic<unsigned> serial{0};
-  std::string temporary = formatv("{0}{1}-{2}-{3}", temporaryPrefix, ::getpid(),
-                                  serial.fetch_add(1), key.take_front(16));
-  std::string name = key.str();
-  Descriptor file(::openat(folder, temporary.c_str(),
-                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                           0600));
+  std::string temporary = temporaryName(key.take_front(16)), name = key.str();
+  Descriptor file(createFile(folder, temporary));
   if (!file.isOpen())
-    return fail(formatv("cannot write to {0}: {1}", config.directory,
-                        std::strerror(errno)));
+    return fail(cannotWrite(config.directory));
   Temporary cleanup(folder, temporary);
   uint64_t length = contents.size();
   auto digest = digestOf(contents);
@@ -340,8 +361,7 @@ void Cache::store(StringRef key, StringRef contents) {
       writeAll(file.get(), contents) && file.close() &&
       ::renameat(folder, temporary.c_str(), folder, name.c_str()) == 0;
   if (!stored)
-    return fail(formatv("cannot write to {0}: {1}", config.directory,
-                        std::strerror(errno)));
+    return fail(cannotWrite(config.directory));
   cleanup.keep();
   count(statistics().cache_stores);
   evict();

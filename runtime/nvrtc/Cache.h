@@ -64,8 +64,9 @@ public:
   void store(llvm::StringRef key, llvm::StringRef contents);
 
   bool usable() const { return folder >= 0; }
-  /// The reason why the cache is unusable; empty if it is usable or turned off.
-  const std::string &problem() const { return reason; }
+  /// The reason why entries cannot be stored: tries to create a file. Empty if
+  /// it works, or the cache is turned off.
+  std::string problem() const;
   const Settings &settings() const { return config; }
   /// Bytes of all entries.
   uint64_t size() const;

@@ -38,7 +38,12 @@ static double readNumber(const json::Value &value) {
 
 static Inputs readInputs(const json::Object &step) {
   Inputs inputs;
-  for (const auto &[name, value] : *step.getObject("lists")) {
+  const json::Object none;
+  auto objectOf = [&](StringRef key) -> const json::Object & {
+    const json::Object *found = step.getObject(key);
+    return found ? *found : none;
+  };
+  for (const auto &[name, value] : objectOf("lists")) {
     ListInput list;
     for (const json::Value &entry : *value.getAsArray()) {
       ListInput::Member member;
@@ -50,7 +55,7 @@ static Inputs readInputs(const json::Object &step) {
     }
     inputs.lists[StringRef(name).str()] = std::move(list);
   }
-  for (const auto &[name, value] : *step.getObject("scalars"))
+  for (const auto &[name, value] : objectOf("scalars"))
     inputs.scalars[StringRef(name).str()] = *value.getAsNumber();
   return inputs;
 }
