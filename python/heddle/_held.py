@@ -60,6 +60,11 @@ class Held:
         self._writes = None if bound else _writes(self._tensors)
 
     @property
+    def tensors(self) -> tuple[Any, ...]:
+        """Those of the arrays that are tensors of torch."""
+        return self._tensors
+
+    @property
     def can_change(self) -> bool:
         """Whether `changed` has something to check."""
         return bool(self._tensors or self._others)

@@ -16,6 +16,7 @@ from array import array as packed
 from . import _cuda, _fast, _library, arrays, dtypes
 from ._held import Held
 from ._refusals import REFUSALS
+from ._torch_versions import mark_array_changed, mark_changed
 from ._values import counted, integer, listed, number, refusal, short, short_text, whole
 from .errors import BadInput, Error
 
@@ -92,6 +93,10 @@ class Graph:
     `prepare`, `replay` and `measure`, and where their name is read. The graph does not keep memory alive that is bound
     by address. Wait for the stream before a graph is freed.
 
+    Autograd counts each replay as a change in place of the bound tensors of PyTorch that it writes: the results, and the
+    arguments that are updated in place, with their inactive members. It does not see a write to memory that is bound by
+    address, or as an array of another library.
+
     Attributes:
         executable: the executable.
         device: where the arrays must be: ``Device("cpu")``, or ``Device("cuda", ordinal)``.
@@ -129,6 +134,8 @@ class Graph:
         self._bound: dict[str, tuple[list[Any], Held]] = {}
         # Those whose memory can go nevertheless.
         self._checked: dict[str, Held] = {}
+        #: The tensors of PyTorch among them that a replay writes.
+        self._written: tuple[Any, ...] = ()
         # The binding of each list that was bound by addresses: an object in place of the ListBinding, which has the graph.
         self._bindings: dict[str, object] = {}
         self._replay = lib.heddle_replay
@@ -302,6 +309,8 @@ class Graph:
             status = self._replay(self._handle, stream)
             if status:
                 self._check(status)
+            if self._written:
+                mark_changed(self._written)
             if self._rebound:
                 self._rebound.clear()
 
@@ -339,6 +348,7 @@ class Graph:
         with self._lock:
             self._check_memory()
             self._check(_library.library().heddle_measure(self._handle, replays, samples, seconds))
+            mark_changed(self._written)
             self._rebound.clear()
         return seconds.value
 
@@ -431,7 +441,7 @@ class Graph:
     def close(self) -> None:
         """Frees the graph now. Wait for the stream first. Later calls raise `BadInput`."""
         self._finalizer()
-        self._bound, self._checked = {}, {}
+        self._bound, self._checked, self._written = {}, {}, ()
 
     @property
     def closed(self) -> bool:
@@ -466,13 +476,22 @@ class Graph:
 
     def _hold(self, name: str, bound: tuple[list[Any], Held] | None) -> None:
         """Keeps the arrays of a name instead of those before; None: it has none, or the caller keeps them."""
-        self._bound.pop(name, None)
+        before = self._bound.pop(name, None)
         self._checked.pop(name, None)
         self._rebound.add(name)  # until the next step, the library reads scalars from the memory before
         if bound is not None:
             self._bound[name] = bound
             if bound[1].can_change:
                 self._checked[name] = bound[1]
+        if before is not bound:
+            self._written = tuple(
+                tensor for each, (_, held) in self._bound.items() if self._is_written(each) for tensor in held.tensors
+            )
+
+    def _is_written(self, name: str) -> bool:
+        """Whether a step writes what is bound to a name."""
+        info = self.executable.arguments.get(name)
+        return info is None or info.donated
 
     def _encoded(self, name: str) -> bytes:
         known = self._names.get(name) if isinstance(name, str) else None  # other objects may have no hash
@@ -724,10 +743,14 @@ class Memory:
         self._copy(_library.library().heddle_memory_write, seen, offset, size)
 
     def read(self, array: Any, offset: int = 0) -> None:
-        """Copies from `offset`, in bytes, into a dense array of the host. Waits for the device before and after."""
+        """Copies from `offset`, in bytes, into a dense array of the host. Waits for the device before and after.
+
+        Autograd counts it as a change in place of a tensor of PyTorch.
+        """
         seen = _dense_on_host(arrays.view(array, writable=True))
         size = seen.size * dtypes.SIZES[seen.dtype]
         self._copy(_library.library().heddle_memory_read, seen, offset, size)
+        mark_array_changed(seen.owner)
 
     def _copy(self, function: Any, seen: arrays.ArrayView, offset: int, size: int) -> None:
         offset = integer(offset, "offset", 0, (1 << 63) - 1)

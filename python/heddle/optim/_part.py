@@ -332,7 +332,7 @@ class Part:
         self._tensors.write_back()
         if self.spec.zeroes and self._tensors.special:
             self._zero_gradients()
-        mark_changed(self._stepped)  # the device works meanwhile
+        self._count_changes()  # the device works meanwhile
 
     def launch_again(self, launch: Callable[[], None]) -> None:
         """Reads the addresses and launches, without a collection of garbage in between."""
@@ -347,6 +347,14 @@ class Part:
         finally:
             if is_enabled:
                 gc.enable()
+
+    def _count_changes(self) -> None:
+        """Counts for autograd what the step has written, except for the state of the optimizer itself."""
+        mark_changed(self._stepped)
+        if self.spec.zeroes and not self._tensors.special:  # otherwise, PyTorch has counted that they were set to zero
+            mark_changed([param.grad for param in self._stepped])
+        if self.spec.averages is not None:
+            mark_changed(self.state.shared_averages())
 
     def _zero_gradients(self) -> None:
         """Sets gradients to zero of which the program may have a copy."""
