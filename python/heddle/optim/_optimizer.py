@@ -120,6 +120,8 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         #: Entries that torch's optimizer does not have, and that no group has so far.
         self._absent: Sequence[str] = ()
         self._hidden: dict[Any, dict[str, Any]] = {}
+        #: The parameters that an interrupted train() or eval() has moved, by id, and whether they are those of training.
+        self._moved: dict[int, tuple[Any, bool]] = {}
         #: Whether programs count the steps of hidden state (`_begun`), because some step can be skipped.
         self._counts_steps = False
         self._captured: list[Part] = []
