@@ -106,3 +106,39 @@ def test_a_change_of_the_mode_that_is_interrupted_twice(name, first, later, fini
     for found, value in zip(params, evaluation if finish == "eval" else training):
         assert torch.allclose(found, value, rtol=1e-2 if found.dtype == torch.bfloat16 else 1e-6)
     assert not optimizer._moved
+
+
+def stepped(count):
+    """An optimizer after some steps, and its parameters: one is stepped as it is, two are stepped in copies."""
+    params = [torch.nn.Parameter(torch.ones(shape)[:, 0]) for shape in ((3, 2), (5, 1), (4, 3))]
+    params[1] = torch.nn.Parameter(torch.ones(5))
+    for param in params:
+        param.grad = torch.linspace(1, 2, len(param))
+    optimizer = heddle.optim.AdamW(params, lr=0.25)
+    for _ in range(count):
+        optimizer.step()
+    return optimizer, params
+
+
+@pytest.mark.parametrize("count", (0, 2))
+def test_a_step_through_copies_is_done_or_not_done(count):
+    """Parameters, moments and step counters are all before or all after the step, and the next step continues from there."""
+    reference, params = stepped(count)
+    expected = [values(params)]
+    for _ in range(2):
+        reference.step()
+        expected.append(values(params))
+    lines = lines_in(stepped(count)[0].step)
+    seen = set()
+    for line in range(max(1, lines - 200), lines + 1):  # the first lines of a first step make programs
+        optimizer, params = stepped(count)
+        versions = [param._version for param in params]
+        _, error = interrupted(optimizer.step, line)
+        assert type(error) is Timeout
+        done = are_equal(params, expected[1])
+        assert done or are_equal(params, expected[0]), line
+        assert not done or all(param._version > version for param, version in zip(params, versions)), line
+        optimizer.step()
+        assert are_equal(params, expected[1 + done]), line
+        seen.add(done)
+    assert seen == {False, True}

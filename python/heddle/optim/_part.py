@@ -322,17 +322,29 @@ class Part:
     def replay(self) -> None:
         self._last_stream = self.current_stream()
         try:
-            if not self.graph._replay_unless_collected(self._last_stream, self.collections):
-                self.launch_again(lambda: self.graph.replay(self._last_stream))
-        except BadInput as error:
-            self._separate(error)
-            self.copy_in()
-            return self.replay()
+            try:
+                if not self.graph._replay_unless_collected(self._last_stream, self.collections):
+                    self.launch_again(lambda: self.graph.replay(self._last_stream))
+            except BadInput as error:
+                self._separate(error)
+                self.copy_in()
+                return self.replay()
+            self._changes.keep()
+            self._tensors.write_back()
+            if self.spec.zeroes and self._tensors.special:
+                self._zero_gradients()
+            self._count_changes()  # the device works meanwhile
+        except (Error, Stale):  # nothing was launched
+            raise
+        except BaseException:  # such as that of a signal handler: the launch may have written state
+            self._finish_interrupted()
+            raise
+
+    def _finish_interrupted(self) -> None:
+        """Does what follows the launch. If nothing was launched, no element changes."""
         self._changes.keep()
         self._tensors.write_back()
-        if self.spec.zeroes and self._tensors.special:
-            self._zero_gradients()
-        self._count_changes()  # the device works meanwhile
+        self._count_changes()
 
     def launch_again(self, launch: Callable[[], None]) -> None:
         """Reads the addresses and launches, without a collection of garbage in between."""
