@@ -723,9 +723,13 @@ class Memory:
         """Allocates memory, on the GPU whose CUDA context is current.
 
         Raises:
-            BadInput: `nbytes` is negative or too large.
+            BadInput: `executable` is none, or `nbytes` is negative or too large.
             Failed: there is not enough memory.
         """
+        from .executable import Executable
+
+        if not isinstance(executable, Executable):
+            raise BadInput(f"executable: expected an Executable, from heddle.compile, found {type(executable).__name__}")
         lib = _library.library()
         nbytes = integer(nbytes, "nbytes", 0, (1 << 63) - 1)
         handle = ctypes.c_void_p()
