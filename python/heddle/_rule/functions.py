@@ -428,8 +428,8 @@ def hyper(
         def rule(p, g, m, *, lr=heddle.hyper(1e-3, least=0), betas=heddle.hyper((0.9, 0.99), least=0, below=1)):
             ...
 
-    The range is checked when a program or an optimizer is made, and when a group is added; as in PyTorch, not when an
-    entry of a group changes later.
+    The range is checked when a program or an optimizer is made, when a group is added, and in the first step after an
+    entry of a group has changed; not that of a tensor on a GPU, which is not read.
 
     Args:
         default: a number, or a tuple of numbers, each of which has the range.

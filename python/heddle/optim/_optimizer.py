@@ -257,6 +257,12 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
                     f"{type(self).__name__}.step: expected a pre-hook that returns None or (args, kwargs), found {result}"
                 )
             args, kwargs = result
+            is_whole = isinstance(args, (tuple, list)) and bool(args) and isinstance(args[0], Optimizer)
+            if not is_whole or not isinstance(kwargs, dict):
+                raise RuntimeError(
+                    f"{type(self).__name__}.step: expected a pre-hook that returns (args, kwargs) with the optimizer as the "
+                    f"first of args, found {short(result)}"
+                )
         returned = type(self)._closure_and_step(*args, **kwargs)
         self._optimizer_step_code()
         for hook in itertools.chain(after.values(), _hooks._global_optimizer_post_hooks.values()):
