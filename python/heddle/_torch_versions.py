@@ -22,12 +22,13 @@ def mark_changed(tensors: Sequence[Any]) -> None:
     """Counts a change in place for autograd, which otherwise would not notice that a tensor it has saved has changed.
 
     Args:
-        tensors: a list or tuple of tensors.
+        tensors: a list or tuple of tensors and None.
     """
     if not tensors:
         return
     torch = sys.modules["torch"]
     left = _fast.count_changes(tensors, _fast.exchange_api(torch.Tensor))
+    left = left and [tensor for tensor in left if tensor is not None]
     if not left:
         return
     try:

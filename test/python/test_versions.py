@@ -66,6 +66,8 @@ def test_counters_are_those_of_torchs_function(sequence):
         torch.autograd.graph.increment_version([other])
     assert versions(ours) == versions(theirs)
     mark_changed(sequence([]))
+    mark_changed(sequence([None, ours[0], None]))
+    assert ours[0]._version == theirs[0]._version + 1
 
 
 @native

@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import gc
+import operator
 
 import numpy
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from ._members import Addresses, Member
     from ._spec import Spec
     from ._tracking import States
+
+
+_gradient_of = operator.attrgetter("grad")
 
 
 class Part:
@@ -364,7 +368,7 @@ class Part:
         """Counts for autograd what the step has written, except for the state of the optimizer itself."""
         mark_changed(self._stepped)
         if self.spec.zeroes and not self._tensors.special:  # otherwise, PyTorch has counted that they were set to zero
-            mark_changed([param.grad for param in self._stepped])
+            mark_changed(tuple(map(_gradient_of, self._stepped)))
         if self.spec.averages is not None:
             mark_changed(self.state.shared_averages())
 
