@@ -89,6 +89,11 @@ class Held:
             raise
 
     @property
+    def tensors(self) -> tuple[Any, ...]:
+        """Those of the arrays that are tensors of torch."""
+        return self._tensors
+
+    @property
     def can_change(self) -> bool:
         """Whether `changed` has something to check."""
         return bool(self._tensors or self._others)

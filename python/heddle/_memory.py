@@ -10,6 +10,7 @@ import ctypes
 import weakref
 
 from . import _library, arrays, dtypes
+from ._torch_versions import mark_array_changed
 from ._values import integer
 from .errors import BadInput
 
@@ -43,9 +44,13 @@ class Memory:
         """Allocates memory, on the GPU whose CUDA context is current.
 
         Raises:
-            BadInput: `nbytes` is negative or too large.
+            BadInput: `executable` is none, or `nbytes` is negative or too large.
             Failed: there is not enough memory.
         """
+        from .executable import Executable
+
+        if not isinstance(executable, Executable):
+            raise BadInput(f"executable: expected an Executable, from heddle.compile, found {type(executable).__name__}")
         lib = _library.library()
         nbytes = integer(nbytes, "nbytes", 0, (1 << 63) - 1)
         handle = ctypes.c_void_p()
@@ -63,10 +68,14 @@ class Memory:
         self._copy(_library.library().heddle_memory_write, seen, offset, size)
 
     def read(self, array: Any, offset: int = 0) -> None:
-        """Copies from `offset`, in bytes, into a dense array of the host. Waits for the device before and after."""
+        """Copies from `offset`, in bytes, into a dense array of the host. Waits for the device before and after.
+
+        Autograd counts it as a change in place of a tensor of PyTorch.
+        """
         seen = _dense_on_host(arrays.view(array, writable=True))
         size = seen.size * dtypes.SIZES[seen.dtype]
         self._copy(_library.library().heddle_memory_read, seen, offset, size)
+        mark_array_changed(seen.owner)
 
     def _copy(self, function: Any, seen: arrays.ArrayView, offset: int, size: int) -> None:
         offset = integer(offset, "offset", 0, (1 << 63) - 1)

@@ -18,6 +18,7 @@ from ._held import Held
 from ._left_locked import LeftLocked
 from ._list_binding import ListBinding
 from ._refusals import REFUSALS
+from ._torch_versions import mark_changed
 from ._values import integer, listed, number, refusal, short, short_text, whole
 from .errors import BadInput, Error
 
@@ -79,6 +80,10 @@ class Graph:
     `prepare`, `replay` and `measure`, and where their name is read. The graph does not keep memory alive that is bound
     by address. Wait for the stream before a graph is freed.
 
+    Autograd counts each replay as a change in place of the bound tensors of PyTorch that it writes: the results, and the
+    arguments that are updated in place, with their inactive members. It does not see a write to memory that is bound by
+    address, or as an array of another library.
+
     Attributes:
         executable: the executable.
         device: where the arrays must be: ``Device("cpu")``, or ``Device("cuda", ordinal)``.
@@ -116,6 +121,8 @@ class Graph:
         self._bound: dict[str, tuple[list[Any], Held]] = {}
         # Those whose memory can go nevertheless.
         self._checked: dict[str, Held] = {}
+        #: The tensors of PyTorch among them that a replay writes.
+        self._written: tuple[Any, ...] = ()
         # The binding of each list: an object in place of the ListBinding, which has the graph.
         self._bindings: dict[str, object] = {}
         self._replay = lib.heddle_replay
@@ -286,6 +293,8 @@ class Graph:
             status = self._launch(self._check_memory, stream) if self._checked else self._replay(self._handle, stream)
             if status:
                 self._check(status)
+            if self._written:
+                mark_changed(self._written)
             if self._rebound:
                 self._rebound.clear()
 
@@ -343,6 +352,7 @@ class Graph:
         with self._lock:
             self._check_memory()
             self._check(_library.library().heddle_measure(self._handle, replays, samples, seconds))
+            mark_changed(self._written)
             self._rebound.clear()
         return seconds.value
 
@@ -435,7 +445,7 @@ class Graph:
     def close(self) -> None:
         """Frees the graph now. Wait for the stream first. Later calls raise `BadInput`."""
         self._finalizer()
-        self._bound, self._checked = {}, {}
+        self._bound, self._checked, self._written = {}, {}, ()
 
     @property
     def closed(self) -> bool:
@@ -473,7 +483,7 @@ class Graph:
 
         `binding` stands for the ListBinding that bound them.
         """
-        self._bound.pop(name, None)
+        before = self._bound.pop(name, None)
         self._checked.pop(name, None)
         self._bindings[name] = binding
         self._rebound.add(name)  # until the next step, the library reads scalars from the memory before
@@ -481,6 +491,15 @@ class Graph:
             self._bound[name] = bound
             if bound[1].can_change:
                 self._checked[name] = bound[1]
+        if before is not bound and self._is_written(name):
+            self._written = tuple(
+                tensor for each, (_, held) in self._bound.items() if self._is_written(each) for tensor in held.tensors
+            )
+
+    def _is_written(self, name: str) -> bool:
+        """Whether a step writes what is bound to a name."""
+        info = self.executable.arguments.get(name)
+        return info is None or info.donated
 
     def _encoded(self, name: str) -> bytes:
         known = self._names.get(name) if isinstance(name, str) else None  # other objects may have no hash

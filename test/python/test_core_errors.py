@@ -172,6 +172,12 @@ class Opaque:
     """No number."""
 
 
+@pytest.mark.parametrize("executable", (None, "sgd", 5, heddle.compile))
+def test_memory_of_no_executable(executable):
+    with pytest.raises(heddle.BadInput, match="executable: expected an Executable, from heddle.compile, found"):
+        heddle.Memory(executable, 5)
+
+
 def test_numbers(sgd):
     """No entry drops the high bits of an integer, as ctypes does, or lets an exception of Python through."""
     graph, memory = sgd.graph(), heddle.Memory(sgd, 64)

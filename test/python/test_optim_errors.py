@@ -229,3 +229,17 @@ def test_a_rate_that_is_a_parameter():
     assert rate.item() == 0.25 and torch.equal(param, torch.full((3,), 0.5))
     optimizer.step()
     assert rate.item() == 0.125 and torch.equal(param, torch.full((3,), 0.25))
+
+
+@pytest.mark.filterwarnings("ignore:Sparse")
+@pytest.mark.parametrize("make", ("to_sparse", "to_sparse_csr", "to_sparse_csc", "to_mkldnn"))
+def test_parameters_of_other_layouts(make):
+    """The layout is named, not its lack of memory."""
+    if make == "to_mkldnn" and not torch.backends.mkldnn.is_available():
+        pytest.skip("PyTorch has no mkldnn")
+    params = [torch.nn.Parameter(torch.ones(3, 3)), torch.nn.Parameter(getattr(torch.eye(3), make)())]
+    for param in params:
+        param.grad = param.detach().clone()
+    with pytest.raises(heddle.BadInput, match=rf"^parameter 1 of group 0: expected a dense tensor, found layout {params[1].layout}"):
+        heddle.optim.SGD(params, lr=0.1).step()
+    assert (params[0] == 1).all()

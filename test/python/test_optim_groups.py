@@ -545,6 +545,31 @@ def test_values_that_are_no_numbers_are_named(name, wrong):
         assert torch.equal(param, before)
 
 
+@pytest.mark.parametrize("wrong", [Refusing(), numpy.ones(2), torch.ones(2)])
+def test_an_ignored_option_that_cannot_be_tested_is_named(wrong):
+    """The option says whether a parameter may need a gradient of its step."""
+    param = torch.nn.Parameter(torch.ones(3))
+    param.grad = torch.ones(3)
+    optimizer = heddle.optim.SGD([param])
+    optimizer.param_groups[0]["differentiable"] = wrong
+    with pytest.raises(TypeError, match="^differentiable: expected True or False"):
+        optimizer.step()
+
+
+@pytest.mark.parametrize("name", ("float8_e4m3fn", "float8_e5m2", "uint16", "bfloat16"))
+def test_a_learning_rate_of_any_real_type(name):
+    if not hasattr(torch, name):
+        pytest.skip(f"this PyTorch has no {name}")
+    params = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]
+    for param, lr in zip(params, (torch.tensor(2.0).to(getattr(torch, name)), 2.0)):
+        param.grad = torch.ones(3)
+        heddle.optim.SGD([param], lr=lr).step()
+    assert torch.equal(*params)
+    if name.startswith("float8"):
+        with pytest.raises(ValueError, match="Invalid learning rate: "):
+            heddle.optim.SGD([params[0]], lr=torch.tensor(-2.0).to(getattr(torch, name)))
+
+
 @pytest.mark.parametrize("wrong", [Refusing(), numpy.ones(2)])
 def test_options_that_cannot_be_tested_are_named(wrong):
     for name, option in (("SGD", "nesterov"), ("SGD", "maximize"), ("AdamW", "amsgrad")):

@@ -1,83 +1,144 @@
-"""An exception that a signal handler raises during a step reaches the caller (test_interruptions.py)."""
+"""An exception of a signal handler finds parameters and state either before or after what it interrupts.
+
+The exceptions are raised at every line in turn, as in test_interruptions.py.
+"""
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
 import heddle.optim  # noqa: E402
-from heddle import _fast  # noqa: E402
-from test_interruptions import Timeout, check  # noqa: E402
+from heddle.optim import _average  # noqa: E402
+from test_interruptions import Timeout, interrupted, lines_in  # noqa: E402
+
+NAMES = ("SGDScheduleFree", "AdamWScheduleFree")
 
 
-@pytest.fixture
-def grad_mode():
-    """An exception at the line that enables gradients again leaves them disabled, as in torch.no_grad()."""
-    yield
-    torch.set_grad_enabled(True)
+def values(tensors):
+    return [tensor.detach().clone() for tensor in tensors]
 
 
-@pytest.mark.parametrize("kind", ["dense", "strided", "first"])
-def test_steps(kind, grad_mode):
-    params = [torch.nn.Parameter(torch.ones(50)), torch.nn.Parameter(torch.ones(3, 2))]
-    if kind == "strided":
-        params.append(torch.nn.Parameter(torch.ones(40)[::2]))
-    optimizer = heddle.optim.AdamW(params)
-
-    def before():
-        for param in params:
-            param.grad = torch.ones(param.shape)
-        if kind == "first":
-            optimizer.state.clear()
-
-    def after():
-        assert torch.is_grad_enabled()
-
-    check(optimizer.step, before, after)
+def are_equal(left, right):
+    return all(torch.equal(one, other) for one, other in zip(left, right))
 
 
-class Slow(torch.Tensor):
-    """A tensor whose functions take too long."""
+def averaged(name):
+    """An optimizer in training after some steps, its parameters, and their values in both modes.
 
-    late = False
+    A parameter may have another element type than its state, gaps, no step, or be a tensor of inference mode.
+    """
+    with torch.inference_mode():
+        inference = torch.nn.Parameter(torch.ones(3), requires_grad=False)
+    params = [torch.nn.Parameter(tensor) for tensor in (
+        torch.ones(5), torch.ones(4, dtype=torch.bfloat16), torch.ones(6, 4)[::2], torch.ones(2))]
+    params.append(inference)
+    optimizer = getattr(heddle.optim, name)([{"params": params[:2]}, {"params": params[2:]}], lr=0.25,
+                                            state_dtype=torch.float32)
+    for _ in range(3):
+        for param in params[:3]:
+            param.grad = torch.ones_like(param)
+        with torch.inference_mode():
+            inference.grad = torch.ones(3)
+        optimizer.step()
+    training = values(params)
+    optimizer.eval()
+    evaluation = values(params)
+    optimizer.train()
+    return optimizer, params, (training, evaluation)
 
-    @classmethod
-    def __torch_function__(cls, function, types, args=(), kwargs=None):
-        if cls.late:
-            raise Timeout
-        return super().__torch_function__(function, types, args, kwargs or {})
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("to_training", (False, True))
+def test_a_change_of_the_mode_is_done_or_not_done(name, to_training):
+    optimizer, params, modes = averaged(name)
+    moved = [one.ne(other).any() for one, other in zip(*modes)]
+    assert [bool(each) for each in moved] == [True, True, True, False, True]
+    there, back = (optimizer.train, optimizer.eval) if to_training else (optimizer.eval, optimizer.train)
+    back()
+    lines = lines_in(there)
+    seen = set()
+    for line in range(1, lines + 1):
+        back()
+        before = values(params)
+        there()
+        after = values(params)
+        back()
+        _, error = interrupted(there, line)
+        assert type(error) is Timeout
+        is_there = all(group["train_mode"] == to_training for group in optimizer.param_groups)
+        assert is_there or all(group["train_mode"] != to_training for group in optimizer.param_groups)
+        assert are_equal(params, after if is_there else before), line
+        seen.add(is_there)
+        there()
+        assert are_equal(params, after)
+    assert seen == {False, True}
 
 
-def test_the_extension():
-    """Functions of subclasses are functions of Python: what they raise is no misfit."""
-    tensor = torch.ones(3).as_subclass(Slow)
-    api = _fast.exchange_api(torch.Tensor)
-    layouts, out = _fast.layouts([tensor], api), bytearray(8)
-    Slow.late = True
-    try:
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("first", range(5))
+@pytest.mark.parametrize("later", (1, 2, 3))
+@pytest.mark.parametrize("finish", ("eval", "train"))
+def test_a_change_of_the_mode_that_is_interrupted_twice(name, first, later, finish, monkeypatch):
+    """Nothing moves twice: a later call moves the rest, or moves back what has moved."""
+    at_once = _average._at_once
+
+    def interrupt():
+        calls = iter(range(100))
+
+        def call(*arguments):
+            if next(calls) in (first, first + later):
+                raise Timeout
+            at_once(*arguments)
+
+        monkeypatch.setattr(_average, "_at_once", call)
         with pytest.raises(Timeout):
-            _fast.addresses([tensor], api, out, layouts)
-        with pytest.raises(Timeout):
-            _fast.layouts([tensor], api)
-    finally:
-        Slow.late = False
+            optimizer.eval()
+        monkeypatch.setattr(_average, "_at_once", at_once)
 
-
-def test_the_mode_of_gradients(monkeypatch):
-    """A handler may raise right after a function returns."""
-    param = torch.nn.Parameter(torch.ones(3))
-    param.grad = torch.ones(3)
-    optimizer = heddle.optim.SGD([param])
-    set_grad_enabled = torch._C._set_grad_enabled
-
-    def late(mode):
-        set_grad_enabled(mode)
-        if not mode:
-            raise Timeout
-
-    with monkeypatch.context() as patched:
-        patched.setattr(torch._C, "_set_grad_enabled", late)
-        with pytest.raises(Timeout):
+    optimizer, params, (training, evaluation) = averaged(name)
+    interrupt()
+    if later == 1:
+        assert bool(optimizer._moved) == (first > 0)
+    if optimizer._moved:
+        with pytest.raises(RuntimeError, match="was interrupted; call train"):
             optimizer.step()
-    is_enabled = torch.is_grad_enabled()
-    torch.set_grad_enabled(True)
-    assert is_enabled
+    getattr(optimizer, finish)()
+    for found, value in zip(params, evaluation if finish == "eval" else training):
+        assert torch.allclose(found, value, rtol=1e-2 if found.dtype == torch.bfloat16 else 1e-6)
+    assert not optimizer._moved
+
+
+def stepped(count):
+    """An optimizer after some steps, and its parameters: one is stepped as it is, two are stepped in copies."""
+    params = [torch.nn.Parameter(torch.ones(shape)[:, 0]) for shape in ((3, 2), (5, 1), (4, 3))]
+    params[1] = torch.nn.Parameter(torch.ones(5))
+    for param in params:
+        param.grad = torch.linspace(1, 2, len(param))
+    optimizer = heddle.optim.AdamW(params, lr=0.25)
+    for _ in range(count):
+        optimizer.step()
+    return optimizer, params
+
+
+@pytest.mark.parametrize("count", (0, 2))
+def test_a_step_through_copies_is_done_or_not_done(count):
+    """Parameters, moments and step counters are all before or all after the step, and the next step continues from there."""
+    reference, params = stepped(count)
+    expected = [values(params)]
+    for _ in range(2):
+        reference.step()
+        expected.append(values(params))
+    lines = lines_in(stepped(count)[0].step)
+    seen = set()
+    for line in range(max(1, lines - 200), lines + 1):  # the first lines of a first step make programs
+        optimizer, params = stepped(count)
+        versions = [param._version for param in params]
+        _, error = interrupted(optimizer.step, line)
+        assert type(error) is Timeout
+        done = are_equal(params, expected[1])
+        assert done or are_equal(params, expected[0]), line
+        assert not done or all(param._version > version for param, version in zip(params, versions)), line
+        optimizer.step()
+        assert are_equal(params, expected[1 + done]), line
+        seen.add(done)
+    assert seen == {False, True}

@@ -245,6 +245,18 @@ def test_a_pre_hook_replaces_the_arguments():
     assert optimizer.step() == 5.0
 
 
+@pytest.mark.parametrize("returned", [((lambda: 5.0,), {}), ((), {}), (None, {}), ((None,), None)])
+def test_a_pre_hook_that_forgets_the_optimizer(returned):
+    params = support.parameters()
+    before = [param.detach().clone() for param in params]
+    optimizer = heddle.optim.SGD(params, lr=0.1)
+    support.set_gradients(params)
+    optimizer.register_step_pre_hook(lambda self, args, kwargs: returned)
+    with pytest.raises(RuntimeError, match="expected a pre-hook that returns .* with the optimizer as the first of args, found"):
+        optimizer.step()
+    assert all(torch.equal(*pair) for pair in zip(params, before))
+
+
 def test_hooks_of_state_dicts():
     params = support.parameters()
     optimizer = heddle.optim.AdamW(params)

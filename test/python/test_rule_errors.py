@@ -526,3 +526,17 @@ def test_numbers_beyond_double_precision(value):
         text = str(caught.value)
         assert "test_rule_errors.py:" in text and "expected a number in the range of double precision" in text, line
         assert name is None or f"as the new value of '{name}', found" in text
+
+
+@pytest.mark.parametrize("entry, value, spoken", (("lr", True, "lr"), ("betas", (0.9, False), r"betas\[1\]")))
+def test_a_bool_is_no_number_also_in_a_group_that_has_changed(entry, value, spoken):
+    torch = pytest.importorskip("torch")
+    param = torch.nn.Parameter(torch.ones(3))
+    param.grad = torch.ones(3)
+    optimizer = ranged([param])
+    optimizer.step()
+    before = param.detach().clone()
+    optimizer.param_groups[0][entry] = value
+    with pytest.raises(heddle.BadInput, match=f"ranged: expected a number for the hyperparameter '{spoken}', found"):
+        optimizer.step()
+    assert torch.equal(param, before)

@@ -286,6 +286,26 @@ def test_launches():
     assert launches(lambda p, g: heddle.where(heddle.index() == heddle.argmax(g), p - g * heddle.mean(g), p)) == counted
 
 
+@pytest.mark.parametrize("integer", (int, numpy.int64))
+def test_plain_integers_stay_integers(integer):
+    """They are exact beyond 2^53, and take the operators of integers."""
+    large = 2**60 + 1
+    for function, expected in ((heddle.maximum, large), (heddle.fmax, large), (heddle.minimum, 3), (heddle.fmin, 3)):
+        for arguments in ((integer(large), integer(3)), (integer(3), integer(large))):
+            assert function(*arguments) == expected and type(function(*arguments)) is int
+    assert heddle.abs(integer(-large)) == large and type(heddle.abs(integer(-1))) is int
+    for found in (heddle.maximum(integer(3), 4.0), heddle.minimum(3.0, integer(4)), heddle.abs(-1.0)):
+        assert type(found) is float
+    for flag in (True, False):
+        with pytest.raises(heddle.BadInput, match="expected a number or a value of a rule"):
+            heddle.maximum(integer(3), flag)
+
+    def shifted(p, g):
+        return p - g * (heddle.maximum(heddle.integer(6.5), heddle.integer(4.2)) >> 1)
+
+    assert "3.0" in heddle.rule(shifted).mlir()
+
+
 def test_functions_of_plain_numbers():
     assert heddle.integer(-2.5) == -2 and type(heddle.integer(1.0)) is int and heddle.integer(7) == 7
     assert heddle.bits(1.0) == 0x3F800000 and heddle.bits(-0.0) == 2**31 and heddle.bits(1e300) == 0x7F800000

@@ -5,11 +5,13 @@ import subprocess
 import sys
 import threading
 
+import numpy
 import pytest
 
 torch = pytest.importorskip("torch")
 
 import heddle.optim  # noqa: E402
+import heddle.ot  # noqa: E402
 from heddle import _fast, _torch_samples  # noqa: E402
 from heddle.optim._torch import mark_changed  # noqa: E402
 
@@ -64,6 +66,8 @@ def test_counters_are_those_of_torchs_function(sequence):
         torch.autograd.graph.increment_version([other])
     assert versions(ours) == versions(theirs)
     mark_changed(sequence([]))
+    mark_changed(sequence([None, ours[0], None]))
+    assert ours[0]._version == theirs[0]._version + 1
 
 
 @native
@@ -172,3 +176,178 @@ def test_backward_after_a_step_is_torchs_error():
             square.backward()
         messages.append(str(raised.value))
     assert messages[0] == messages[1]
+
+
+# --- tensors other than parameters --------------------------------------------------------------------------------------
+
+
+def chained(**arguments):
+    """An optimizer after two steps, and its parameter. The caller has read its state."""
+    param = torch.nn.Parameter(torch.rand(4, 5))
+    param.grad = torch.ones(4, 5)
+    optimizer = heddle.optim.chain(optimizer=heddle.optim.SGD([param], lr=0.1), **arguments)
+    optimizer.step()
+    optimizer.state_dict()
+    optimizer.step()
+    return optimizer, param
+
+
+def the_average(optimizer, param):
+    return optimizer.state[param]["ema"]
+
+
+def the_gradient(optimizer, param):
+    return param.grad
+
+
+@pytest.mark.parametrize("arguments, written", (({"ema": 0.5}, the_average), ({"zero_grad": True}, the_gradient)))
+def test_what_a_chain_writes_is_counted(arguments, written):
+    """A backward pass through its earlier values is an error, and results of a solve that are asked for later are, too."""
+    optimizer, param = chained(**arguments)
+    factor = torch.ones(4, 5, requires_grad=True)
+    loss = (written(optimizer, param) * factor).sum()
+    result = heddle.ot.solve(written(optimizer, param), reg=0.5)
+    optimizer.step()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+    with pytest.raises(heddle.BadInput, match="changed in place"):
+        result.plan
+
+
+def test_a_chain_counts_what_it_writes_only():
+    """Gradients that are read only, averages of parameters without a gradient, and each change once."""
+    optimizer, param = chained(ema=0.5)
+    average, gradient = the_average(optimizer, param), param.grad
+    versions = average._version, gradient._version
+    optimizer.step()
+    assert (average._version, gradient._version) == (versions[0] + 1, versions[1])
+    param.grad = None
+    optimizer.step()
+    assert average._version == versions[0] + 1
+    optimizer.state[param]["ema"] = other = average.clone()
+    param.grad = torch.ones(4, 5)
+    optimizer.step()
+    assert (average._version, other._version) == (versions[0] + 1, 1)
+
+
+@pytest.mark.parametrize("kind", ("plain", "strided", "several"))
+def test_zeroed_gradients_of_copied_parameters_are_counted(kind):
+    params = [torch.nn.Parameter(torch.ones(8, 6)[::2] if kind == "strided" else torch.ones(4, 6))]
+    if kind == "several":
+        params.append(torch.nn.Parameter(torch.ones(8, 6)[::2]))
+    optimizer = heddle.optim.chain(zero_grad=True, optimizer=heddle.optim.SGD(params, lr=0.1))
+    for step in range(1, 4):
+        for param in params:
+            param.grad = torch.ones_like(param)
+        optimizer.step()
+        assert all(param.grad._version > 0 and not param.grad.any() for param in params)
+
+
+def lists_of(name, amsgrad=False):
+    """The arguments of a function of optim.functional after its parameters and gradients, and those by keyword."""
+    def zeros():
+        return [torch.zeros(3)]
+
+    count = [torch.zeros(())]
+    if name == "sgd":
+        return [zeros()], dict(weight_decay=0, momentum=0.9, lr=0.1, dampening=0, nesterov=False, maximize=False)
+    if name == "adamw":
+        return [zeros(), zeros(), zeros() if amsgrad else [], count], dict(
+            amsgrad=amsgrad, beta1=0.9, beta2=0.9, lr=0.1, weight_decay=0, eps=1e-8, maximize=False)
+    return [zeros(), [torch.ones(3)], count], dict(
+        step_size_min=1e-6, step_size_max=50, etaminus=0.5, etaplus=1.2, maximize=False, foreach=False)
+
+
+@pytest.mark.parametrize("name, options", (("sgd", {}), ("adamw", {}), ("adamw", {"amsgrad": True}), ("rprop", {})))
+def test_the_functions_count_the_state_that_torchs_functions_count(name, options):
+    counted = []
+    for package in (heddle.optim.functional, sys.modules[f"torch.optim.{name}"]):
+        lists, arguments = lists_of(name, **options)
+        lists = [[torch.ones(3)], [torch.full((3,), 2.0)], *lists]
+        state = torch.ones(3, requires_grad=True)
+        # Autograd saves the state.
+        loss = (lists[2][0] * state).sum()
+        before = [[tensor._version for tensor in each] for each in lists]
+        getattr(package, name)(*lists, **arguments)
+        counted.append([[tensor._version > old for tensor, old in zip(*pair)] for pair in zip(lists, before)])
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            loss.backward()
+    counted[1][1] = [False]  # torch's function of rprop writes and restores the gradient
+    assert counted[0] == counted[1]
+
+
+def bound_graph(params, grads):
+    graph = heddle.compile("sgd:lr=0.5", target="cpu").graph()
+    graph.bind_list("param", params)
+    graph.bind_list("grad", grads)
+    return graph
+
+
+def test_a_replay_counts_the_tensors_that_it_writes():
+    param, grad = torch.ones(3, requires_grad=True), torch.ones(3)
+    square = (param * param).sum()
+    graph = bound_graph([param], [grad])
+    graph.prepare()
+    assert param._version == 0
+    graph.replay()
+    assert (param._version, grad._version) == (1, 0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        square.backward()
+    version = param._version
+    graph.measure(replays=2, samples=1)
+    assert param._version > version and grad._version == 0
+    # A tensor that is not bound any more, and one that is bound in its place.
+    version, other = param._version, torch.ones(3)
+    graph.bind_list("param", [other])
+    graph.replay()
+    assert (param._version, other._version) == (version, 1)
+    graph.bind_list("param", [numpy.ones(3, "f4")])
+    graph.replay()
+    assert other._version == 1
+    # A view shares the counter of its tensor.
+    base = torch.ones(6)
+    graph.bind_list("param", [heddle.arrays.view(base[:3])])
+    graph.replay()
+    assert base._version == 1
+
+
+def test_a_replay_that_fails_counts_nothing():
+    param = torch.ones(3)
+    graph = bound_graph([param], [torch.ones(4)])
+    with pytest.raises(heddle.BadInput):
+        graph.replay()
+    assert param._version == 0
+
+
+def test_a_replay_counts_results_but_no_scalars_that_it_reads():
+    graph = heddle.compile("clip_by_global_norm+sgd", target="cpu").graph()
+    param, grad = torch.ones(3), torch.ones(3)
+    norm, lr = torch.zeros((), dtype=torch.float64), torch.ones((), dtype=torch.float64)
+    graph.bind_list("param", [param])
+    graph.bind_list("grad", [grad])
+    graph.bind_result("norm", [norm])
+    graph.bind_scalar("lr", lr)
+    graph.replay()
+    assert [tensor._version for tensor in (param, grad, norm, lr)] == [1, 0, 1, 0]
+    graph.bind_result("norm", None)
+    graph.replay()
+    assert [tensor._version for tensor in (param, grad, norm, lr)] == [2, 0, 1, 0]
+
+
+def test_a_solve_notices_a_replay():
+    M = torch.rand(5, 6)
+    result = heddle.ot.solve(M, reg=0.5)
+    bound_graph([M], [torch.ones(5, 6)]).replay()
+    with pytest.raises(heddle.BadInput, match="changed in place"):
+        result.plan
+
+
+def test_a_read_of_memory_is_counted():
+    memory = heddle.Memory(heddle.compile("sgd", target="cpu"), 12)
+    memory.write(numpy.ones(3, "f4"))
+    factor, tensor = torch.ones(3, requires_grad=True), torch.zeros(3)
+    loss = (tensor * factor).sum()
+    memory.read(tensor)
+    assert tensor.tolist() == [1, 1, 1]
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()

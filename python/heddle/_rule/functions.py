@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import builtins
 import functools
 from typing import Protocol, TypeVar, overload
 
@@ -18,7 +19,7 @@ from .integers import from_bits as from_bits
 from .integers import index as index
 from .integers import integer as integer
 from .nodes import Level, calls_checked, fail
-from .ops import OPS
+from .ops import OF_PLAIN_INTEGERS, OPS
 from .reductions import all as all
 from .reductions import amax as amax
 from .reductions import amin as amin
@@ -29,7 +30,7 @@ from .reductions import mean as mean
 from .reductions import norm as norm
 from .reductions import sum as sum
 from .signature import PerTensor, Range, RangedNumber, RangedTuple, read_number
-from .values import Value, arithmetic, as_float, choose, describe, is_number, numeric_node, power, trace_of
+from .values import Value, arithmetic, as_float, choose, describe, is_integer, is_number, numeric_node, power, trace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,11 +39,26 @@ if TYPE_CHECKING:
 
 #: A plain number or a value of a rule.
 Number = TypeVar("Number", float, Value)
+#: The same, where an integer stays one.
+NumberOrInteger = TypeVar("NumberOrInteger", int, float, Value)
 
 
 class Binary(Protocol):
     """A function of two numbers."""
 
+    @overload
+    def __call__(self, a: float, b: float) -> float: ...
+    @overload
+    def __call__(self, a: Value, b: Value | float) -> Value: ...
+    @overload
+    def __call__(self, a: float, b: Value) -> Value: ...
+
+
+class BinaryOfIntegers(Protocol):
+    """A function of two numbers whose value of integers is an integer."""
+
+    @overload
+    def __call__(self, a: int, b: int) -> int: ...
     @overload
     def __call__(self, a: float, b: float) -> float: ...
     @overload
@@ -67,11 +83,24 @@ def _apply(op: str, *operands: Any) -> Any:
     _expect_numbers(op, *operands)
     if trace_of(*operands) is not None:
         return arithmetic(op, *operands)
+    if op in OF_PLAIN_INTEGERS and builtins.all(map(is_integer, operands)):
+        return OF_PLAIN_INTEGERS[op](*map(int, operands))
     return OPS[op].evaluate(*operands)
 
 
 def _binary(function: Callable[[Any, Any], Any]) -> Binary:
     """A function of two numbers, typed."""
+    typed: Binary = _two_arguments(function)
+    return typed
+
+
+def _binary_of_integers(function: Callable[[Any, Any], Any]) -> BinaryOfIntegers:
+    """A function of two numbers that keeps integers, typed."""
+    typed: BinaryOfIntegers = _two_arguments(function)
+    return typed
+
+
+def _two_arguments(function: Callable[[Any, Any], Any]) -> Any:
 
     @functools.wraps(function)
     def call(a: Any, b: Any) -> Any:
@@ -91,9 +120,9 @@ def sign(x: Number) -> Number:
     return value
 
 
-def abs(x: Number) -> Number:
-    """The magnitude; Python's ``abs`` is the same."""
-    value: Number = _apply("abs", x)
+def abs(x: NumberOrInteger) -> NumberOrInteger:
+    """The magnitude; Python's ``abs`` is the same. That of an integer is an integer."""
+    value: NumberOrInteger = _apply("abs", x)
     return value
 
 
@@ -233,27 +262,27 @@ def pow(a: Any, b: Any) -> Any:
     return _apply("pow", a, b) if trace_of(a, b) is None else power(a, b)
 
 
-@_binary
+@_binary_of_integers
 def maximum(a: Any, b: Any) -> Any:
-    """The larger number; NaN if either is NaN."""
+    """The larger number; NaN if either is NaN. That of integers is an integer."""
     return _apply("maximum", a, b)
 
 
-@_binary
+@_binary_of_integers
 def minimum(a: Any, b: Any) -> Any:
-    """The smaller number; NaN if either is NaN."""
+    """The smaller number; NaN if either is NaN. That of integers is an integer."""
     return _apply("minimum", a, b)
 
 
-@_binary
+@_binary_of_integers
 def fmax(a: Any, b: Any) -> Any:
-    """The larger number; if one is NaN, the other."""
+    """The larger number; if one is NaN, the other. That of integers is an integer."""
     return _apply("fmax", a, b)
 
 
-@_binary
+@_binary_of_integers
 def fmin(a: Any, b: Any) -> Any:
-    """The smaller number; if one is NaN, the other."""
+    """The smaller number; if one is NaN, the other. That of integers is an integer."""
     return _apply("fmin", a, b)
 
 
@@ -399,8 +428,8 @@ def hyper(
         def rule(p, g, m, *, lr=heddle.hyper(1e-3, least=0), betas=heddle.hyper((0.9, 0.99), least=0, below=1)):
             ...
 
-    The range is checked when a program or an optimizer is made, and when a group is added; as in PyTorch, not when an
-    entry of a group changes later.
+    The range is checked when a program or an optimizer is made, when a group is added, and in the first step after an
+    entry of a group has changed; not that of a tensor on a GPU, which is not read.
 
     Args:
         default: a number, or a tuple of numbers, each of which has the range.

@@ -139,6 +139,9 @@ INTEGERS = {
 
 OPS = {**NUMBERS, **FLAGS, **INTEGERS}
 
+#: The functions whose values of integers are integers, for plain ones.
+OF_PLAIN_INTEGERS: dict[str, Callable[..., int]] = {"maximum": max, "minimum": min, "fmax": max, "fmin": min, "abs": abs}
+
 
 class Conversion(NamedTuple):
     """An operation between numbers and integers, as steps: each an operation and the type of its result."""

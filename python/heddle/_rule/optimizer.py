@@ -61,6 +61,8 @@ def make_spec(rule: Rule) -> Any:
     def check_value(name: str, value: float) -> str | None:
         key, index = parts.get(name, (name, None))
         spoken = key if index is None else f"{key}[{index}]"
+        if isinstance(value, bool):
+            return f"{rule.name}: expected a number for the hyperparameter '{spoken}', found {value}"
         if not math.isfinite(value):
             return f"{rule.name}: expected a finite number for the hyperparameter '{spoken}', found {value}"
         allowed = signature.ranges.get(key)

@@ -6,18 +6,22 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import collections
+import itertools
+from typing import NamedTuple
+
 from .._refusals import REFUSALS
 from .._values import number
 from ..errors import BadInput
 from ._checks import check_large, check_memory, check_state
 from ._groups import check_entries, check_groups, check_list, params_of, state_of
 from ._hyperparameters import read
-from ._torch import NAMES, copy_into, local, real_dtype, torch
+from ._torch import NAMES, local, real_dtype, torch
 from ._tracking import peek
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from ._optimizer import Optimizer
@@ -39,50 +43,86 @@ def check_training(optimizer: Optimizer) -> None:
         check_list(optimizer.param_groups)
         check_entries(optimizer.param_groups, (_MODE,))
         raise
-    if not is_training:
-        raise RuntimeError(
-            f"heddle.optim.{optimizer.spec.name}: expected the parameters of training, found the parameters of evaluation; call "
-            "train() before the forward pass"
-        )
+    if is_training and not optimizer._moved:
+        return
+    found = "some of each, because train() or eval() was interrupted" if optimizer._moved else "the parameters of evaluation"
+    raise RuntimeError(
+        f"heddle.optim.{optimizer.spec.name}: expected the parameters of training, found {found}; call train() before the "
+        "forward pass"
+    )
 
 
 def _switch(optimizer: Any, *, to_training: bool) -> None:
     """Moves each parameter along the line between the average and the state.
 
-    Everything is checked before the first parameter moves: half of them moved would be neither of the two.
+    Everything is checked before the first parameter moves: half of them moved would be neither of the two. For the same
+    reason, an exception of a signal handler reaches the caller after the last parameter has moved. If there is another
+    one until then, the next call moves the parameters that are left.
     """
     with optimizer._lock, torch.no_grad():
         groups = optimizer.param_groups
         check_groups(groups, optimizer.spec)
         check_entries(groups, (_MODE,))
-        moves = [
-            (value, base, 1 - share if to_training else 1 - 1 / share)
-            for place, group in enumerate(groups)
-            if group[_MODE] != to_training
-            for value, base, share in _moved(optimizer, place)
-        ]
-        for value, base, weight in moves:
-            is_other = value.dtype != base.dtype
-            copy_into(value, value.to(base.dtype).lerp_(base, weight) if is_other else value.lerp(base, weight))
-        for group in groups:
-            group[_MODE] = to_training
+        moves = [move for place in range(len(groups)) for move in _moves(optimizer, place, to_training)]
+        try:
+            _finish(optimizer, moves, to_training)
+        except BaseException:
+            _finish(optimizer, moves, to_training)
+            raise
 
 
-def _moved(optimizer: Any, place: int) -> Iterator[tuple[Any, Any, float]]:
-    """The parameters of a group that have been stepped, their state, and the share of the average."""
+class _Move(NamedTuple):
+    """A parameter that has been stepped, its state, and how far the parameter moves to it."""
+
+    param: Any
+    base: Any
+    weight: float
+
+
+def _finish(optimizer: Any, moves: Sequence[_Move], to_training: bool) -> None:
+    """Moves the parameters that have not been moved yet. Each one moves together with the record of it."""
+    moved = optimizer._moved
+    for param, base, weight in moves:
+        if id(param) in moved and moved[id(param)][1] == to_training:
+            continue
+        value = local(param)
+        entry = {id(param): (param, to_training)}
+        with torch.inference_mode(value.is_inference()), torch.no_grad():
+            if value.dtype == base.dtype:
+                write = map(torch.Tensor.lerp_, [value], [base], [weight])
+            else:
+                write = map(torch.Tensor.copy_, [value], [value.to(base.dtype).lerp_(base, weight)])
+            _at_once(write, map(dict.update, [moved], [entry]))
+    modes = map(dict.update, optimizer.param_groups, itertools.repeat({_MODE: to_training}))
+    _at_once(modes, map(dict.clear, [moved]))
+
+
+def _at_once(*calls: Iterator[Any]) -> None:
+    """Makes the calls of functions of C. Python runs no signal handler in between."""
+    collections.deque(itertools.chain(*calls), maxlen=0)
+
+
+def _moves(optimizer: Any, place: int, to_training: bool) -> Iterator[_Move]:
+    """The moves of the parameters of a group that are not in the mode."""
     key, name = optimizer.spec.average
     group = optimizer.param_groups[place]
+    params = params_of(group, place)
+    modes = [optimizer._moved.get(id(param), (param, group[_MODE]))[1] for param in params]
+    if all(mode == to_training for mode in modes):
+        return
     share = number(read(group, name, optimizer.spec.parts), name)
     if not 0 < share <= 1:
         raise BadInput(f"{name}: expected a number above 0 and at most 1 in group {place}, found {share}")
-    for index, param in enumerate(params_of(group, place)):
+    for index, (param, mode) in enumerate(zip(params, modes)):
+        if mode == to_training:
+            continue
         state = state_of(optimizer.state, param)
         base, what = peek(state, key), f"parameter {index} of group {place}"
         if base is None or _counts_no_step(state, what):
             continue
         _check_moved(what, param)
         _check_base(f"state '{key}' of {what}", base, param)
-        yield local(param), local(base), share
+        yield _Move(param, local(base), 1 - share if to_training else 1 - 1 / share)
 
 
 def _check_moved(what: str, param: Any) -> None:

@@ -47,9 +47,10 @@ def chain(
             compiles nothing.
         clip_grad_value: the largest magnitude of an element of a gradient, as `torch.nn.utils.clip_grad_value_` limits it;
             infinity limits nothing.
-        ema: the decay of an exponential moving average of the parameters, ``optimizer.state[param]["ema"]``, with the
-            values of `torch.optim.swa_utils.AveragedModel`: the parameter after the first step that averages it, also if
-            there were steps before. Parameters that a step skips are not averaged in it.
+        ema: the decay of an exponential moving average of the parameters, ``optimizer.state[param]["ema"]``, above 0 and
+            below 1; None: there is none. It has the values of `torch.optim.swa_utils.AveragedModel`: the parameter after
+            the first step that averages it, also if there were steps before. Parameters that a step skips are not
+            averaged in it.
         zero_grad: the step sets gradients to zero after their last use, as ``zero_grad(set_to_none=False)``.
         schedule: the learning rate follows the step counter on the device, and ``lr`` of a group is its largest value:
             the name of a schedule, or a dictionary with its name, ``kind``, and the numbers ``warmup``, ``start``,

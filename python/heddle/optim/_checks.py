@@ -28,6 +28,8 @@ def check_memory(name: str, tensor: Any, *, written: bool = False) -> None:
     """Refuses a tensor with elements that are in no memory. Zeros without memory can be read, but not written."""
     if tensor.is_nested:
         raise BadInput(f"{name}: expected a dense tensor, found a nested one of layout {tensor.layout}")
+    if tensor.layout is not torch.strided:
+        raise BadInput(f"{name}: expected a dense tensor, found layout {tensor.layout}; make one of to_dense()")
     if lacks_memory(tensor) or (written and tensor._is_zerotensor()):
         raise BadInput(f"{name}: {_NO_MEMORY}")
 

@@ -13,7 +13,7 @@ from ..errors import BadInput
 from . import _storage
 from ._hyperparameters import check_readable, number_of, read
 from ._options import truth
-from ._torch import torch
+from ._torch import NAMES, torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def check_values(group: Mapping[str, Any], spec: Spec) -> None:
             if value.numel() != 1:
                 raise ValueError(f"Tensor {spoken} must be 1-element")
             check_readable(spoken, value)
-            read_value = value
+            is_small = value.is_floating_point() and value.dtype not in NAMES  # PyTorch does not compare float8
+            read_value = value.to(torch.float32) if is_small else value
         else:
             # A number of any library may refuse to be compared. A bool is a number, as in PyTorch.
             read_value = float(value) if isinstance(value, bool) else real(value)

@@ -99,7 +99,7 @@ class Hyperparameters:
 
     def _check_value(self, name: str, value: Any) -> None:
         """Asks the optimizer about a number; that of a tensor on a device is not read."""
-        problem = self._spec.check_value(name, value) if self._spec.check_value and type(value) is float else None
+        problem = self._spec.check_value(name, value) if self._spec.check_value and type(value) in (float, bool) else None
         if problem:
             raise BadInput(problem)
 
@@ -115,6 +115,8 @@ class Hyperparameters:
             for name in self._names:
                 value = number_of(groups[place], name, self._spec)
                 if type(value) is not float:
+                    if type(value) is bool:
+                        self._check_value(name, value)
                     self.has_tensors |= isinstance(value, torch.Tensor)
                     value = _number(name, value)
                     on_device |= isinstance(value, torch.Tensor)

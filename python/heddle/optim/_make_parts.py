@@ -12,7 +12,7 @@ from ..errors import BadInput
 from . import _norm, _programs, _stored_tensors
 from ._groups import check_groups, params_of
 from ._members import Member, member_name
-from ._options import options_of, switches_of
+from ._options import options_of, switches_of, truth
 from ._part import Part
 from ._seen import see
 from ._torch import can_step, is_distributed, local, torch
@@ -74,7 +74,7 @@ def _buckets(optimizer: Optimizer) -> tuple[dict[Any, list[Member]], list[Any]]:
     buckets: dict[Any, list[Member]] = {}
     skipped: list[Any] = []
     for place, group in enumerate(optimizer.param_groups):
-        if group.get("differentiable"):
+        if truth(group.get("differentiable", False), "differentiable"):
             _check_differentiable(group["params"], spec.name)
         switches = switches_of(group, spec)
         for index, param in enumerate(group["params"]):

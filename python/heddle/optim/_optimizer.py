@@ -119,6 +119,8 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         #: Entries that torch's optimizer does not have, and that no group has so far.
         self._absent: Sequence[str] = ()
         self._hidden: dict[Any, dict[str, Any]] = {}
+        #: The parameters that an interrupted train() or eval() has moved, by id, and whether they are those of training.
+        self._moved: dict[int, tuple[Any, bool]] = {}
         #: Whether programs count the steps of hidden state (`_begun`), because some step can be skipped.
         self._counts_steps = False
         self._captured: list[Part] = []
@@ -254,6 +256,12 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
                     f"{type(self).__name__}.step: expected a pre-hook that returns None or (args, kwargs), found {result}"
                 )
             args, kwargs = result
+            is_whole = isinstance(args, (tuple, list)) and bool(args) and isinstance(args[0], Optimizer)
+            if not is_whole or not isinstance(kwargs, dict):
+                raise RuntimeError(
+                    f"{type(self).__name__}.step: expected a pre-hook that returns (args, kwargs) with the optimizer as the "
+                    f"first of args, found {short(result)}"
+                )
         returned = type(self)._closure_and_step(*args, **kwargs)
         self._optimizer_step_code()
         for hook in itertools.chain(after.values(), _hooks._global_optimizer_post_hooks.values()):

@@ -6,6 +6,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import operator
+
 import numpy
 
 from .. import _fast
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from ._members import Addresses, Member
     from ._spec import Spec
     from ._tracking import States
+
+
+_gradient_of = operator.attrgetter("grad")
 
 
 class Part:
@@ -321,17 +326,29 @@ class Part:
     def replay(self) -> None:
         self._last_stream = self.current_stream()
         try:
-            if not self.graph._replay_unless_collected(self._last_stream, self.collections):
-                self.launch_again(lambda: self.graph.replay(self._last_stream))
-        except BadInput as error:
-            self._separate(error)
-            self.copy_in()
-            return self.replay()
+            try:
+                if not self.graph._replay_unless_collected(self._last_stream, self.collections):
+                    self.launch_again(lambda: self.graph.replay(self._last_stream))
+            except BadInput as error:
+                self._separate(error)
+                self.copy_in()
+                return self.replay()
+            self._changes.keep()
+            self._tensors.write_back()
+            if self.spec.zeroes and self._tensors.special:
+                self._zero_gradients()
+            self._count_changes()  # the device works meanwhile
+        except (Error, Stale):  # nothing was launched
+            raise
+        except BaseException:  # such as that of a signal handler: the launch may have written state
+            self._finish_interrupted()
+            raise
+
+    def _finish_interrupted(self) -> None:
+        """Does what follows the launch. If nothing was launched, no element changes."""
         self._changes.keep()
         self._tensors.write_back()
-        if self.spec.zeroes and self._tensors.special:
-            self._zero_gradients()
-        mark_changed(self._stepped)  # the device works meanwhile
+        self._count_changes()
 
     def launch_again(self, launch: Callable[[], None]) -> None:
         """Reads the addresses and launches, without a collection of garbage in between."""
@@ -342,6 +359,14 @@ class Part:
                 launch()
         except Stale:
             raise BadInput("params: the order of elements in memory changes during a step") from None
+
+    def _count_changes(self) -> None:
+        """Counts for autograd what the step has written, except for the state of the optimizer itself."""
+        mark_changed(self._stepped)
+        if self.spec.zeroes and not self._tensors.special:  # otherwise, PyTorch has counted that they were set to zero
+            mark_changed(tuple(map(_gradient_of, self._stepped)))
+        if self.spec.averages is not None:
+            mark_changed(self.state.shared_averages())
 
     def _zero_gradients(self) -> None:
         """Sets gradients to zero of which the program may have a copy."""

@@ -15,7 +15,7 @@ import numpy
 from .. import _fast
 from .._values import counted, listed, number
 from ..errors import BadInput
-from . import _begun, _storage, _stored_tensors
+from . import _begun, _rewrite, _storage, _stored_tensors
 from ._checks import check_large, check_single, check_state
 from ._hyperparameters import check_readable
 from ._torch import DTYPES, empty_in_order, is_dense, is_distributed, local, same_order, torch
@@ -118,6 +118,10 @@ class StateLists:
         tensors = self._bound.tensors
         return bool(tensors) and _fast.addresses(tensors, self._api, self._bytes, self._layouts) != 0
 
+    def shared_averages(self) -> tuple[Any, ...]:
+        """The averages of the parameters, if a caller may have one of them: then autograd or a solve may have it, too."""
+        return self._bound.averages if self._all.changes.is_shared else ()
+
     def read(self, active: Any, groups: Sequence[dict[str, Any]]) -> None:
         """Reads the addresses of the state of all active members; creates what is missing.
 
@@ -171,6 +175,13 @@ class StateLists:
             local(peek(state, each.key))
             for each in self.lists
             for place, state in zip(places, visible if each.visible else hidden)
+            if self.has(each, place)
+        )
+        self._bound.averages = tuple(
+            peek(state, each.key)
+            for each in self.lists
+            if self._spec.averages is not None and each.key == _rewrite.AVERAGE
+            for place, state in zip(places, visible)
             if self.has(each, place)
         )
         self._layouts = _fast.layouts(tensors, self._api)

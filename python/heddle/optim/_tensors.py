@@ -50,6 +50,8 @@ class Tensors:
         #: Tensors that are copied before the step, and after it.
         self._copied_in: list[tuple[Any, Any]] = []
         self._written_back: list[tuple[Any, Any]] = []
+        #: Whether the copies have the values of this step.
+        self._are_copied = False
         self._sort_out()
 
     def _sort_out(self) -> None:
@@ -145,6 +147,7 @@ class Tensors:
             grads[self._plain_places] = self._grad_values
         active = grads != 0
         if self.special:
+            self._are_copied = False
             self._copied_in, self._written_back = [], []
             for place in self.special:
                 param, grad, active[place] = self._read_special(place)
@@ -252,10 +255,14 @@ class Tensors:
         """Copies the tensors that the program cannot read as they are."""
         for copied, tensor in self._copied_in:
             copied.copy_(tensor)
+        self._are_copied = True
 
     def write_back(self) -> None:
-        """Copies the results to the parameters that were stepped in copies."""
+        """Copies the results to the parameters that were stepped in copies. If it is interrupted, it can be called again."""
+        if not self._are_copied:
+            return
         for param, shadow in self._written_back:
             copy_into(param, shadow)
+        self._are_copied = False
         # The next step reads these tensors again; gradients must not be kept until then.
         self._copied_in, self._written_back = [], []

@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import importlib
 
-from .. import _fast
 from .._torch_storage import is_freed as is_freed
 from .._torch_storage import lacks_memory as lacks_memory
+from .._torch_versions import mark_changed as mark_changed
 from ..errors import Unavailable
 
 TYPE_CHECKING = False
@@ -132,19 +132,3 @@ def copy_into(tensor: Any, values: Any) -> None:
             tensor.copy_(values)
     else:
         tensor.copy_(values)
-
-
-def mark_changed(tensors: Any) -> None:
-    """Counts a change in place for autograd, which otherwise would not notice that a tensor it has saved has changed.
-
-    Args:
-        tensors: a list or tuple of tensors.
-    """
-    left = _fast.count_changes(tensors, _fast.exchange_api(torch.Tensor))
-    if not left:
-        return
-    try:
-        torch.autograd.graph.increment_version(left)
-    except (AttributeError, TypeError):  # an older PyTorch takes one tensor
-        for tensor in left:
-            torch._C._increment_version(tensor)

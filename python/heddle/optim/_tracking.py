@@ -45,7 +45,7 @@ class Changes:
     def _forget_bound(self) -> None:
         self.count += 1
         for bound in self.tensors:
-            bound.tensors = ()
+            bound.tensors = bound.averages = ()
 
     def remember(self, entries: dict[Any, Any]) -> None:
         """Records the entries of a dictionary that the step may change, in case it fails."""
@@ -66,10 +66,16 @@ class Changes:
 
 
 class Bound:
-    """The tensors of state that are bound to a program."""
+    """The tensors of state that are bound to a program.
+
+    Attributes:
+        tensors: all of them.
+        averages: those that are averages of the parameters.
+    """
 
     def __init__(self) -> None:
         self.tensors: tuple[Any, ...] = ()
+        self.averages: tuple[Any, ...] = ()
 
 
 def _counting(name: str, base: type) -> Any:

@@ -72,7 +72,10 @@ class _Call:
                     }
                 optimizer.grad_scale, optimizer.found_inf = scaling
                 Optimizer.step(optimizer)
-                mark_changed([param for param, grad in zip(params, grads) if grad is not None])
+                stepped = [place for place, grad in enumerate(grads) if grad is not None]
+                unneeded = {key for key, option in optimizer.spec.unneeded.items() if not values[option]}
+                written = [params, *(members for key, members in states.items() if key not in unneeded)]
+                mark_changed([members[place] for members in written for place in stepped if members[place] is not None])
                 for place, view in enumerate(views):
                     for name, members in states.items():
                         made = optimizer.state[view].get(name)

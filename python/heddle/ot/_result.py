@@ -83,8 +83,8 @@ class OTResult:
 
     Attributes are computed when asked for, on the device, from the costs and the potentials, without another solve.
     They are arrays of the library of `M`, in the compute type (float32 for float16 and bfloat16 costs). The costs and
-    weights must not change before that; a tensor of PyTorch that was changed in place raises `BadInput`, and so does an
-    array of NumPy or PyTorch whose memory was resized or replaced. Tensors of ``torch.inference_mode()``, whose changes
+    weights must not change before that; a tensor of PyTorch that was changed in place, as PyTorch counts it, raises
+    `BadInput`, and so does an array of NumPy or PyTorch whose memory was resized or replaced. Tensors of ``torch.inference_mode()``, whose changes
     PyTorch does not count, are copied by the solve.
 
     For a batch, every attribute has a leading axis of the problems; for a list of problems, it is a list of arrays, and

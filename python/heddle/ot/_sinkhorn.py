@@ -90,7 +90,7 @@ def sinkhorn(
         init: a pair of initial potentials of that convention, shaped as a and b; they are not changed. None: 0.
         outputs: results to compute in the same launch: ``"plan"``, ``"cost"``, ``"dual"``, ``"marginals"``,
             ``"argmax"``. Others are computed when the result is asked for them.
-        history: record the errors of this many iterations.
+        history: record the errors of this many iterations. Memory for all of them is allocated, also beyond `limit`.
         compute: the type of arithmetic, weights and results. None: float64 for float64 costs, else float32.
         grad: ``"envelope"``: `OTResult.value` has a gradient if PyTorch's `M`, `a` or `b` needs one. ``"detach"``: none.
 
