@@ -131,7 +131,7 @@ const std::vector<std::string> &attempts() {
       "table",
       "whole",
       "aligned",
-      "is_last",
+      "arrived",
       "stale",
       "precomputed",
       "own",
