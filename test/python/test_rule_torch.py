@@ -427,7 +427,7 @@ def test_arguments():
         (lion, "lr", "0.1"), (lion, "lr", None), (lion, "wd", torch.ones(2)), (lion, "b1", (0.9, 0.9)),
         (adamw, "betas", (0.9,)), (adamw, "betas", (0.9, "0.9")),
     ):
-        expected = f"({name}: expected (a number|2 numbers)|expected (a number|2 numbers) for the hyperparameter '{name}'), found"
+        expected = f"({name}: expected (a number|a number or a tensor of one element|2 numbers)|expected (a number|2 numbers) for the hyperparameter '{name}'), found"
         with pytest.raises(ValueError, match=expected):
             make([param], **{name: found})
         with pytest.raises(ValueError, match=expected):
