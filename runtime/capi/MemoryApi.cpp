@@ -99,10 +99,15 @@ heddle_status heddle_memory_write(heddle_memory *memory, size_t offset,
             return Error::success();
           }
           Context::Scope scope(*memory->context);
+          const Driver &driver = memory->context->driver();
+          HEDDLE_DRIVER_CALL(driver, cuCtxSynchronize);
           HEDDLE_DRIVER_CALL(
-              memory->context->driver(), cuMemcpyHtoD,
+              driver, cuMemcpyHtoD,
               reinterpret_cast<CUdeviceptr>(memory->device.address() + offset),
               from, bytes);
+          // The copy may have reached a staging buffer only, which a stream of
+          // the caller does not wait for.
+          HEDDLE_DRIVER_CALL(driver, cuCtxSynchronize);
           return Error::success();
         });
   });
@@ -120,8 +125,10 @@ heddle_status heddle_memory_read(const heddle_memory *memory, size_t offset,
             return Error::success();
           }
           Context::Scope scope(*memory->context);
+          const Driver &driver = memory->context->driver();
+          HEDDLE_DRIVER_CALL(driver, cuCtxSynchronize);
           HEDDLE_DRIVER_CALL(
-              memory->context->driver(), cuMemcpyDtoH, to,
+              driver, cuMemcpyDtoH, to,
               reinterpret_cast<CUdeviceptr>(memory->device.address() + offset),
               bytes);
           return Error::success();

@@ -28,6 +28,7 @@ namespace heddle::runtime {
   X(cuCtxGetDevice, 2000)                                                      \
   X(cuCtxPopCurrent, 4000)                                                     \
   X(cuCtxPushCurrent, 4000)                                                    \
+  X(cuCtxSynchronize, 2000)                                                    \
   X(cuDeviceGet, 2000)                                                         \
   X(cuDeviceGetAttribute, 2000)                                                \
   X(cuDeviceGetCount, 2000)                                                    \

@@ -128,6 +128,48 @@ TEST(DriverFaults, NewAddressesAreWrittenWholly) {
     heddle_memory_free(memory);
 }
 
+/// Copies to and from memory are ordered with steps on all streams.
+TEST(DriverMemory, CopiesWaitForSubmittedSteps) {
+  HEDDLE_NEED_CUDA_EXECUTABLE();
+  auto defer = HEDDLE_STAND_IN(heddle_stand_in_defer);
+  constexpr size_t count = 10;
+  heddle_memory *x = nullptr, *g = nullptr;
+  for (heddle_memory **memory : {&x, &g})
+    ASSERT_EQ(heddle_memory_create(Executables::cudaSum(),
+                                   count * sizeof(float), memory),
+              HEDDLE_OK);
+  auto write = [&](heddle_memory *memory, float value) {
+    std::vector<float> values(count, value);
+    EXPECT_EQ(
+        heddle_memory_write(memory, 0, values.data(), count * sizeof(float)),
+        HEDDLE_OK);
+  };
+  write(x, 0);
+  write(g, 1);
+  heddle_graph *graph = nullptr;
+  ASSERT_EQ(heddle_graph_create(Executables::cudaSum(), &graph), HEDDLE_OK);
+  int rank = 1;
+  int64_t extent = count;
+  for (auto [name, memory] : {std::pair("x", x), std::pair("g", g)}) {
+    void *address = heddle_memory_address(memory);
+    ASSERT_EQ(
+        heddle_bind_list(graph, name, HEDDLE_F32, 1, &address, &rank, &extent),
+        HEDDLE_OK);
+  }
+  defer(1);
+  EXPECT_EQ(heddle_replay(graph, nullptr), HEDDLE_OK);
+  write(g, 100); // the submitted step adds 1
+  EXPECT_EQ(heddle_replay(graph, nullptr), HEDDLE_OK);
+  std::vector<float> values(count);
+  EXPECT_EQ(heddle_memory_read(x, 0, values.data(), count * sizeof(float)),
+            HEDDLE_OK);
+  defer(0);
+  EXPECT_EQ(values, std::vector<float>(count, 101));
+  heddle_graph_free(graph);
+  heddle_memory_free(x);
+  heddle_memory_free(g);
+}
+
 std::string
 nameOf(const testing::TestParamInfo<heddle_stand_in_behavior> &info) {
   static const char *const names[] = {"Works", "Counts", "Fails",

@@ -179,6 +179,13 @@ EXPORT CUresult cuMemFree(CUdeviceptr address) {
 EXPORT CUresult cuMemGetInfo(size_t *available, size_t *total) {
   return *available = *total = memoryBytes, CUDA_SUCCESS;
 }
+EXPORT CUresult cuCtxSynchronize() {
+  if (!current)
+    return CUDA_ERROR_INVALID_CONTEXT;
+  if (refused())
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  return runPending(), CUDA_SUCCESS;
+}
 EXPORT CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes) {
   return std::memcpy(reinterpret_cast<void *>(to), from, bytes), CUDA_SUCCESS;
 }

@@ -146,6 +146,7 @@ static const std::map<std::string, NamedEntry> &entries() {
       HEDDLE_ENTRY(cuCtxGetDevice),
       HEDDLE_ENTRY(cuCtxPushCurrent),
       HEDDLE_ENTRY(cuCtxPopCurrent),
+      HEDDLE_ENTRY(cuCtxSynchronize),
       HEDDLE_ENTRY(cuGetErrorName),
       HEDDLE_ENTRY(cuGetErrorString),
       HEDDLE_ENTRY(cuMemAlloc),
