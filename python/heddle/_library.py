@@ -14,12 +14,14 @@ import os
 import re
 import sys
 import threading
+import weakref
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
 from .errors import STATUSES, BadInput, Error, Failed, Unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
@@ -272,6 +274,25 @@ def check(status: int) -> None:
     """Raises the exception of a status that is not 0."""
     if status:
         raise error_of(status)
+
+
+def created(owner: object, free: Any, create: Callable[[c_void_p], int]) -> int:
+    """The handle that a function of the library creates. It is freed with `owner`.
+
+    An exception of a signal handler may come when the handle has been created. So what frees it is registered before.
+    """
+    handle = c_void_p()
+    # Other threads may use it while the interpreter ends. The end of the process frees it, too.
+    weakref.finalize(owner, _free_created, free, handle).atexit = False
+    check(create(handle))
+    value = handle.value
+    assert value is not None
+    return value
+
+
+def _free_created(free: Any, handle: c_void_p) -> None:
+    if handle.value:
+        free(handle)
 
 
 def encode(text: str, name: str) -> bytes:

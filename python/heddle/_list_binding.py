@@ -134,6 +134,7 @@ class ListBinding:
             if new == self._bound and graph._bindings.get(self._name) is self._identity:
                 return False
             self._bound = None
+            graph._begin_binding(self._name, bound)
             status = self._function(
                 graph._handle,
                 self._encoded,
@@ -145,7 +146,7 @@ class ListBinding:
                 self._strides,
             )
             if status:
-                graph._check(status)
+                graph._check_binding(self._name, status)
             self._bound = new
             graph._hold(self._name, bound, self._identity)
         return True

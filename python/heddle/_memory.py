@@ -6,8 +6,6 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-import ctypes
-import weakref
 
 from . import _library, arrays, dtypes
 from ._torch_versions import mark_array_changed
@@ -53,11 +51,9 @@ class Memory:
             raise BadInput(f"executable: expected an Executable, from heddle.compile, found {type(executable).__name__}")
         lib = _library.library()
         nbytes = integer(nbytes, "nbytes", 0, (1 << 63) - 1)
-        handle = ctypes.c_void_p()
-        _library.check(lib.heddle_memory_create(executable._handle, nbytes, handle))
-        self._handle = handle.value
-        # Other threads may use it while the interpreter ends. The end of the process frees it, too.
-        weakref.finalize(self, lib.heddle_memory_free, self._handle).atexit = False
+        self._handle = _library.created(
+            self, lib.heddle_memory_free, lambda handle: lib.heddle_memory_create(executable._handle, nbytes, handle)
+        )
         self.address: int = lib.heddle_memory_address(self._handle) or 0
         self.nbytes = nbytes
 

@@ -10,7 +10,6 @@ import ctypes
 import os
 import re
 import struct
-import weakref
 from typing import NamedTuple
 
 from . import _library
@@ -21,6 +20,7 @@ from .errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, NoReturn
 
     from .graph import Graph
@@ -83,11 +83,9 @@ def compile(program: str | os.PathLike[str], *, target: str | None = None, arch:
         Failed: NVRTC refused the source.
     """
     text = program_text(program)
-    handle = ctypes.c_void_p()
     options = _library.make_options(target, arch)
     encoded = _library.encode(text, "program")
-    _library.check(_library.library().heddle_compile(encoded, options, handle))
-    return Executable(handle, text)
+    return Executable(lambda handle: _library.library().heddle_compile(encoded, options, handle), text)
 
 
 def load_plan(plan: str, *, target: str | None = None, arch: str | None = None) -> Executable:
@@ -97,10 +95,9 @@ def load_plan(plan: str, *, target: str | None = None, arch: str | None = None) 
         BadInput: the text is no valid plan.
         Unavailable: no GPU, driver or NVRTC.
     """
-    handle = ctypes.c_void_p()
     options = _library.make_options(target, arch)
-    _library.check(_library.library().heddle_load_plan(_library.encode(plan, "plan"), options, handle))
-    return Executable(handle, None)
+    encoded = _library.encode(plan, "plan")
+    return Executable(lambda handle: _library.library().heddle_load_plan(encoded, options, handle), None)
 
 
 def _read_initial_values(text: str) -> dict[str, float]:
@@ -140,11 +137,9 @@ class Executable:
         program: the program as given to `compile`; None for a plan.
     """
 
-    def __init__(self, handle: ctypes.c_void_p, program: str | None) -> None:
+    def __init__(self, create: Callable[[ctypes.c_void_p], int], program: str | None) -> None:
         lib = _library.library()
-        self._handle = handle.value
-        # Other threads may use it while the interpreter ends. The end of the process frees it, too.
-        weakref.finalize(self, lib.heddle_executable_free, self._handle).atexit = False
+        self._handle = _library.created(self, lib.heddle_executable_free, create)
         self.program = program
         self.arch: str = lib.heddle_executable_arch(self._handle).decode()
         self.arguments = self._infos(lib.heddle_argument_count, lib.heddle_argument)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 import threading
+import time
 import weakref
 
 from . import _cuda, _fast, _library, arrays, dtypes
@@ -38,12 +40,30 @@ def _free(free: Any, lock: threading.Lock, process: int, handle: ctypes.c_void_p
 
     The handle becomes null under the lock: other threads may still use the graph, also while the interpreter ends.
     """
-    if lock.acquire(timeout=60 if os.getpid() == process else 0):
-        try:
-            free(handle)
-            handle.value = None
-        finally:
-            lock.release()
+    deadline = time.monotonic() + (60 if os.getpid() == process else 0)
+    while lock.locked():
+        if time.monotonic() >= deadline:
+            return
+        time.sleep(0.001)
+    # An exception of a signal handler may come after any call of Python. `with` lets none come before it can release.
+    with lock:
+        address, handle.value = handle.value, None
+        if address:
+            free(address)  # if interrupted before this, the graph is lost, but not used again
+
+
+class _HalfBound:
+    """Takes the place of the record of arrays from before they are bound until the graph keeps them.
+
+    If an exception of a signal handler comes between, it is not known which arrays are bound. Then this keeps both alive,
+    and every use asks to bind again.
+    """
+
+    def __init__(self, name: str, *kept: Any) -> None:
+        self._name, self._kept = name, kept
+
+    def changed(self) -> NoReturn:
+        raise BadInput(f"'{self._name}': expected a complete binding, found one that was interrupted: bind it again")
 
 
 _IN_USE = (
@@ -105,22 +125,24 @@ class Graph:
                     raise BadInput(f"device: expected the ordinal of a GPU, found {short(device)}")
                 device = ordinal
             place = contextlib.nullcontext() if device is None else _cuda.on_device(device)
-        with place:
-            _library.check(lib.heddle_graph_create(executable._handle, handle))
-            if executable.target != "cpu":
-                self.device = arrays.Device("cuda", _cuda.current_device() if device is None else device)
+        # What frees it is registered first, because an exception of a signal handler may come when it has been created.
         self._handle = handle  # null when the graph is freed
         self._lock = threading.Lock()
         #: Names that were bound since the last `prepare` or `replay`.
         self._rebound: set[str] = set()
-        self._finalizer = weakref.finalize(self, _free, lib.heddle_graph_free, self._lock, os.getpid(), handle)
+        self._free = functools.partial(_free, lib.heddle_graph_free, self._lock, os.getpid(), handle)
+        self._finalizer = weakref.finalize(self, self._free)
         _graphs.add(self)
         self._finalizer.atexit = False  # a daemon thread may use the graph until the process ends
+        with place:
+            _library.check(lib.heddle_graph_create(executable._handle, handle))
+            if executable.target != "cpu":
+                self.device = arrays.Device("cuda", _cuda.current_device() if device is None else device)
         self._names = {name: name.encode() for name in (*executable.arguments, *executable.results)}
         # The bound arrays of the caller by name, with what keeps their memory alive.
         self._bound: dict[str, tuple[list[Any], Held]] = {}
         # Those whose memory can go nevertheless.
-        self._checked: dict[str, Held] = {}
+        self._checked: dict[str, Held | _HalfBound] = {}
         #: The tensors of PyTorch among them that a replay writes.
         self._written: tuple[Any, ...] = ()
         # The binding of each list: an object in place of the ListBinding, which has the graph.
@@ -165,7 +187,8 @@ class Graph:
         if members is None:
             with self._lock:
                 bind, dtype = _library.library().heddle_bind_result, dtypes.CODES[info.dtype]
-                self._check(bind(self._handle, self._names[name], dtype, 0, None, None, None))
+                self._begin_binding(name, None)
+                self._check_binding(name, bind(self._handle, self._names[name], dtype, 0, None, None, None))
                 self._hold(name, None)
             return
         self._bind_arrays(info, "result", members, writable=True)
@@ -190,7 +213,9 @@ class Graph:
         with self._lock:
             code = dtypes.CODES[info.dtype if seen is None else seen.dtype]
             address = None if seen is None else seen.address
-            self._check(_library.library().heddle_bind_scalar(self._handle, self._names[name], code, address))
+            self._begin_binding(name, bound)
+            status = _library.library().heddle_bind_scalar(self._handle, self._names[name], code, address)
+            self._check_binding(name, status)
             self._hold(name, bound)
 
     def list_binding(
@@ -445,6 +470,8 @@ class Graph:
     def close(self) -> None:
         """Frees the graph now. Wait for the stream first. Later calls raise `BadInput`."""
         self._finalizer()
+        if self._handle:  # the finalizer was interrupted, and runs only once
+            self._free()
         self._bound, self._checked, self._written = {}, {}, ()
 
     @property
@@ -478,23 +505,40 @@ class Graph:
         if changed is not None:
             raise _changed(changed)
 
+    def _begin_binding(self, name: str, bound: tuple[list[Any], Held] | None) -> None:
+        """To be called before the library binds a name. `_hold` ends it."""
+        before = self._bound.get(name)
+        if bound is not None or before is not None:
+            self._checked[name] = _HalfBound(name, before, bound)
+
+    def _check_binding(self, name: str, status: int) -> None:
+        """If the library has refused to bind a name, keeps the arrays before, and raises the error."""
+        if status:
+            before = self._bound.get(name)
+            self._checked.pop(name, None)
+            if before is not None and before[1].can_change:
+                self._checked[name] = before[1]
+            self._check(status)
+
     def _hold(self, name: str, bound: tuple[list[Any], Held] | None, binding: object = None) -> None:
         """Keeps the arrays of a name instead of those before; None: it has none, or the caller keeps them.
 
         `binding` stands for the ListBinding that bound them.
         """
         before = self._bound.pop(name, None)
-        self._checked.pop(name, None)
         self._bindings[name] = binding
         self._rebound.add(name)  # until the next step, the library reads scalars from the memory before
         if bound is not None:
             self._bound[name] = bound
-            if bound[1].can_change:
-                self._checked[name] = bound[1]
         if before is not bound and self._is_written(name):
             self._written = tuple(
                 tensor for each, (_, held) in self._bound.items() if self._is_written(each) for tensor in held.tensors
             )
+        # Last, because an interrupted binding is marked there.
+        if bound is not None and bound[1].can_change:
+            self._checked[name] = bound[1]
+        else:
+            self._checked.pop(name, None)
 
     def _is_written(self, name: str) -> bool:
         """Whether a step writes what is bound to a name."""

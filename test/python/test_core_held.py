@@ -8,6 +8,7 @@ import numpy
 import pytest
 
 import heddle
+import heddle._library
 import heddle.ot
 from heddle import _held, arrays
 
@@ -347,3 +348,88 @@ def test_results_without_memory(sgd):
     assert first.address == 0 and first.shape == (3,)
     with pytest.raises(heddle.BadInput, match="^expected memory for all elements, found none of 3"):
         arrays.to_library(first, "numpy")
+
+
+class Interrupted(Exception):
+    """What a signal handler raises."""
+
+
+@pytest.mark.parametrize("bind", ("bind_list", "bind_scalar"))
+def test_a_binding_that_is_interrupted(double, bind, monkeypatch):
+    """The library has the new memory and the graph does not keep it yet: no step uses it until it is bound again."""
+    graph = double.graph() if bind == "bind_list" else heddle.compile("sgd", target="cpu").graph()
+    name = "x" if bind == "bind_list" else "lr"
+    make = (lambda: [numpy.ones(4, "f4")]) if bind == "bind_list" else (lambda: numpy.array(0.5))
+    getattr(graph, bind)(name, make())
+
+    def interrupted(*_):
+        raise Interrupted
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(graph), "_hold", interrupted)
+        with pytest.raises(Interrupted):
+            getattr(graph, bind)(name, make())
+    for use in (graph.prepare, graph.replay, graph.measure):
+        with pytest.raises(heddle.BadInput, match=f"^'{name}': expected a complete binding, found one that was interrupted"):
+            use()
+    getattr(graph, bind)(name, make())
+    if bind == "bind_list":
+        graph.replay()
+        assert graph.result("y")[0].tolist() == [2.0] * 4
+
+
+def test_a_binding_that_the_library_refuses_keeps_the_one_before(double):
+    graph = double.graph()
+    graph.bind_list("x", [numpy.ones(4, "f4")])
+    with pytest.raises(heddle.BadInput):
+        graph.bind_list("x", [numpy.ones(4, "f8")])
+    graph.replay()
+    assert graph.result("y")[0].tolist() == [2.0] * 4
+
+
+def test_a_close_that_is_interrupted_can_be_repeated(double, monkeypatch):
+    graph = double.graph()
+
+    def interrupted(_):
+        raise Interrupted
+
+    with graph._lock, monkeypatch.context() as patched:  # the finalizer waits
+        patched.setattr("time.sleep", interrupted)
+        with pytest.raises(Interrupted):
+            graph.close()
+    assert not graph.closed
+    graph.close()
+    assert graph.closed and not graph._lock.locked()
+    with pytest.raises(heddle.BadInput, match="closed"):
+        graph.replay()
+
+
+@pytest.mark.parametrize("function", ("heddle_compile", "heddle_graph_create", "heddle_memory_create"))
+def test_what_is_created_is_freed_if_an_exception_follows_at_once(double, function, monkeypatch):
+    """As of a signal handler, which Python may run between the call of the library and the next line."""
+    lib = heddle._library.library()
+    real, freed = getattr(lib, function), []
+    name = {"heddle_compile": "heddle_executable_free", "heddle_graph_create": "heddle_graph_free"}.get(
+        function, "heddle_memory_free")
+    free = getattr(lib, name)
+
+    def interrupted(*arguments):
+        assert real(*arguments) == 0
+        raise Interrupted
+
+    def counted(handle):
+        freed.append(handle)
+        return free(handle)
+
+    executable = double
+    monkeypatch.setattr(lib, function, interrupted)
+    monkeypatch.setattr(lib, name, counted)
+    with pytest.raises(Interrupted):
+        if function == "heddle_compile":
+            heddle.compile("sgd", target="cpu")
+        elif function == "heddle_graph_create":
+            executable.graph()
+        else:
+            heddle.Memory(executable, 8)
+    gc.collect()
+    assert len(freed) == 1

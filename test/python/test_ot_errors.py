@@ -309,3 +309,31 @@ def test_a_result_cannot_be_copied_or_pickled():
     for copied in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="cannot be copied or pickled"):
             copied(result)
+
+
+def test_a_step_size_of_one_that_needs_a_gradient():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (tools/dev setup --torch)")
+    for omega in (1.0, 1.5):
+        with pytest.raises(heddle.BadInput, match="^omega: expected a number, found a tensor that needs a gradient"):
+            heddle.ot.sinkhorn(torch.from_numpy(M), omega=torch.tensor(omega, requires_grad=True))
+
+
+def test_points_that_free_others():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (tools/dev setup --torch)")
+    result = heddle.ot.sinkhorn([torch.from_numpy(M)] * 2)
+
+    class Freeing:
+        def __init__(self, points, other):
+            self.points, self.other = points, other
+
+        def __dlpack_device__(self):
+            return self.points.__dlpack_device__()
+
+        def __dlpack__(self, **options):
+            self.other.untyped_storage().resize_(0)
+            return self.points.__dlpack__(**options)
+
+    for transport in (result.product, result.projection):
+        first = torch.ones(6, 2, dtype=torch.float64)
+        with pytest.raises(heddle.BadInput, match="^points"):
+            transport([first, Freeing(torch.ones(6, 2, dtype=torch.float64), first)])

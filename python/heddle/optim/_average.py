@@ -59,7 +59,16 @@ def _switch(optimizer: Any, *, to_training: bool) -> None:
     reason, an exception of a signal handler reaches the caller after the last parameter has moved. If there is another
     one until then, the next call moves the parameters that are left.
     """
-    with optimizer._lock, torch.no_grad():
+    is_enabled = torch.is_grad_enabled()
+    try:  # in place of no_grad(): an exception of a signal handler may come within it
+        torch._C._set_grad_enabled(False)
+        _switch_all(optimizer, to_training)
+    finally:
+        torch._C._set_grad_enabled(is_enabled)
+
+
+def _switch_all(optimizer: Any, to_training: bool) -> None:
+    with optimizer._lock:
         groups = optimizer.param_groups
         check_groups(groups, optimizer.spec)
         check_entries(groups, (_MODE,))

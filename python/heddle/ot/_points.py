@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 from .. import dtypes
+from .._refusals import REFUSALS
 from ..errors import BadInput
 from ._cache import Members
 from ._inputs import Block, check_memory, held
@@ -88,7 +89,10 @@ class _Coordinates:
                     f"points: expected {columns[index]} points with 1 to {MOST} coordinates, as M has columns, "
                     f"found shape {tuple(part.shape)}"
                 )
-        turned = {id(part): library.dense(part.T, self._dtype) for part in parts}
+        try:
+            turned = {id(part): library.dense(part.T, self._dtype) for part in parts}
+        except REFUSALS as error:  # such as a tensor that a function of another one has freed
+            raise BadInput("points: expected arrays whose elements can be read, found one without its memory") from error
         self._arrays = [turned[id(part)] for part in parts]
         self._views = [library.view(array, "points") for array in self._arrays]
         # A vector is not copied, and a copy of a column may be the column itself.

@@ -133,8 +133,10 @@ def sinkhorn(
             scalars.add(name, rho)
             options[name] = "1"
     shared = list(scalars.values)
-    if real(omega) != 1:
-        scalars.add("omega", omega)
+    # With omega=1, it is checked and not used.
+    relaxed = real(omega) != 1
+    (scalars if relaxed else Scalars(problems, compute)).add("omega", omega)
+    if relaxed:
         loop["omega"] = "1.5"
     lists, epsilons = {}, None
     if isinstance(anneal, str):
