@@ -6,6 +6,7 @@ import threading
 
 import numpy
 import pytest
+from exporter import Exporter
 
 import heddle
 import heddle._library
@@ -231,20 +232,6 @@ def test_reads_of_tensors_whose_memory_has_gone(double, sgd, change):
     change(result)
     with pytest.raises(heddle.BadInput, match="^result 'y', member 0: expected the memory that was bound"):
         graph.result("y")
-
-
-class Exporter:
-    """An array that exports its memory by DLPack, and calls a function before."""
-
-    def __init__(self, array, action):
-        self.array, self.action = array, action
-
-    def __dlpack_device__(self):
-        return self.array.__dlpack_device__()
-
-    def __dlpack__(self, **options):
-        self.action()
-        return self.array.__dlpack__(**options)
 
 
 def emptied(tensor):

@@ -8,6 +8,7 @@ import types
 import numpy
 import ot_reference as reference
 import pytest
+from exporter import Exporter
 
 import heddle
 import heddle.ot
@@ -322,18 +323,7 @@ def test_points_that_free_others():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed (tools/dev setup --torch)")
     result = heddle.ot.sinkhorn([torch.from_numpy(M)] * 2)
 
-    class Freeing:
-        def __init__(self, points, other):
-            self.points, self.other = points, other
-
-        def __dlpack_device__(self):
-            return self.points.__dlpack_device__()
-
-        def __dlpack__(self, **options):
-            self.other.untyped_storage().resize_(0)
-            return self.points.__dlpack__(**options)
-
     for transport in (result.product, result.projection):
         first = torch.ones(6, 2, dtype=torch.float64)
         with pytest.raises(heddle.BadInput, match="^points"):
-            transport([first, Freeing(torch.ones(6, 2, dtype=torch.float64), first)])
+            transport([first, Exporter(torch.ones_like(first), lambda: first.untyped_storage().resize_(0))])

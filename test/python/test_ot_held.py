@@ -9,6 +9,7 @@ import types
 import numpy
 import ot_reference as reference
 import pytest
+from exporter import Exporter
 
 import heddle
 import heddle.ot
@@ -437,20 +438,6 @@ def test_changes_of_results_in_inference_mode():
             result.plan
 
 
-class Exchanged:
-    """Weights whose exchange calls a function first."""
-
-    def __init__(self, array, action):
-        self.array, self.action = array, action
-
-    def __dlpack_device__(self):
-        return self.array.__dlpack_device__()
-
-    def __dlpack__(self, **options):
-        self.action()
-        return self.array.__dlpack__(**options)
-
-
 class Index:
     def __init__(self, action):
         self.action = action
@@ -470,9 +457,9 @@ def test_arguments_that_free_an_earlier_one(change):
             copies = a.clone().numpy(), b.clone().numpy()
             given = {"b": b, argument: Index(lambda: change(first))}
             if argument == "b":
-                given["b"] = Exchanged(copies[1], lambda: change(first))
+                given["b"] = Exporter(copies[1], lambda: change(first))
             elif argument == "init":
-                given["init"] = (copies[0], Exchanged(copies[1], lambda: change(first)))
+                given["init"] = (copies[0], Exporter(copies[1], lambda: change(first)))
             with pytest.raises(heddle.BadInput, match=f"^{name}: expected an array that stays as it is while others"):
                 heddle.ot.sinkhorn(M, a, **given)
 
@@ -486,6 +473,6 @@ def test_an_index_that_resizes_the_costs():
 def test_initial_potentials_that_replace_the_others():
     M, a, b = torch_problem(4, 5)
     start = torch_problem(4, 5)[1]
-    given = (start, Exchanged(b.numpy().copy(), lambda: replaced(start)))
+    given = (start, Exporter(b.numpy().copy(), lambda: replaced(start)))
     with pytest.raises(heddle.BadInput, match=r"^init\[0\]: expected an array that stays as it is"):
         heddle.ot.sinkhorn(M, a, b, init=given)

@@ -1,6 +1,6 @@
-"""The order of the streams of a solve and of what is asked for later, with streams that only record who waits for whom.
+"""A result that is computed on another stream than that of the solve. The streams here only record their waits.
 
-test/bench/python_ot.py --check has the same on a GPU.
+test/bench/python_ot.py --check tests the same on a GPU.
 """
 
 import types
