@@ -8,7 +8,6 @@
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/cpu/Jit.h"
 #include "codegen/cpu/SweepFunctions.h"
-#include "runtime/support/Fork.h"
 #include "runtime/support/MemoryReserve.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Module.h"
@@ -33,14 +32,6 @@ struct Emitted {
 
 class JitProgram : public CpuProgram {
 public:
-  ~JitProgram() {
-    // LLVM allocates memory to free machine code. If it gets none, the machine
-    // code is lost. The reserve has a lock, which no child may inherit.
-    runtime::ForkDelay delay;
-    MemoryReserve reserve;
-    jit.reset();
-  }
-
   Expected<Sweep> lookup(llvm::StringRef sweep) override {
     auto it = sweeps.find(sweep);
     if (it == sweeps.end())

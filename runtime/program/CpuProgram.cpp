@@ -7,10 +7,19 @@
 
 #include "runtime/program/CpuProgram.h"
 
+#include "runtime/support/Fork.h"
+#include "runtime/support/MemoryReserve.h"
+
 namespace heddle::runtime {
 
 void CpuProgram::Deleter::operator()(CpuProgram *program) const noexcept {
   try {
+    // LLVM allocates memory to free machine code. The reserve has a lock, which
+    // no child may inherit. Both live here and not in the destructor of a
+    // program, because an exception runs no destructors in code that is
+    // compiled without exceptions.
+    ForkDelay delay;
+    MemoryReserve reserve;
     delete program;
   } catch (...) {
     // A destructor has no status to report it with.

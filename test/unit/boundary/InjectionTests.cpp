@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 using namespace heddle::test;
 
@@ -57,6 +58,36 @@ TEST(InjectionTest, AllMemoryOfACompilation) {
                 if (status != HEDDLE_OK && status != HEDDLE_UNAVAILABLE)
                   return 2;
                 return runCpu().succeeded() ? 0 : 3;
+              }),
+              0)
+        << "request " << nth << " of " << total;
+}
+
+/// Compiles, and frees the machine code while all allocations from the n-th on
+/// fail. Returns the number of allocations.
+long freeWithoutMemory(long nth) {
+  heddle_executable *executable = cpuExecutable();
+  arm(Resource::Memory, nth, /*all=*/true);
+  heddle_executable_free(executable);
+  return disarm();
+}
+
+/// The next compilation still has its reserve, and fork() on another thread
+/// does not wait for this one.
+TEST(InjectionTest, AllMemoryOfAFree) {
+  if (!canInject())
+    GTEST_SKIP() << "the sanitizer has its own allocator";
+  ASSERT_TRUE(succeeded(compileForCpu()));
+  long total = freeWithoutMemory(0);
+  ASSERT_GT(total, 0);
+  for (long nth = 1; nth <= total; ++nth)
+    ASSERT_EQ(runInChild([=] {
+                freeWithoutMemory(nth);
+                int result = compileForCpu().succeeded() ? 0 : 1;
+                std::thread([&] {
+                  result += runInChild([] { return 0; }) == 0 ? 0 : 2;
+                }).join();
+                return result;
               }),
               0)
         << "request " << nth << " of " << total;
