@@ -159,11 +159,11 @@ def pairs(
     return int(moved), int(changed)
 
 
-def count_changes(tensors: Sequence[Any], api: int, /) -> Sequence[Any]:
+def count_changes(tensors: Sequence[Any], api: int, /) -> list[Any]:
     """Increments the version counters of tensors of torch, so that autograd notices that they have changed in place.
 
     Args:
-        tensors: a list or tuple of tensors.
+        tensors: a list or tuple of tensors and None.
         api: the result of `exchange_api` for their type.
 
     Returns:
@@ -173,8 +173,14 @@ def count_changes(tensors: Sequence[Any], api: int, /) -> Sequence[Any]:
     Raises:
         TypeError: `tensors` is no list or tuple.
     """
-    found: Sequence[Any] = _module.count_changes(tensors, api)
-    return found
+    left: list[Any] = _module.count_changes(tensors, api)
+    return left
+
+
+def count_gradient_changes(params: Sequence[Any], api: int, /) -> list[Any]:
+    """As `count_changes`, for the attribute ``grad`` of each of `params`."""
+    left: list[Any] = _module.count_gradient_changes(params, api)
+    return left
 
 
 def same(left: Sequence[Any], right: Sequence[Any], /) -> bool:
@@ -220,7 +226,7 @@ gc.callbacks.append(_module.count_collection)
 
 # The functions of the module itself, without a call in between.
 _NAMES = (
-    "exchange_api", "reader", "layouts", "addresses", "gradients", "pairs", "count_changes", "same", "stream",
-    "collections", "launch",
+    "exchange_api", "reader", "layouts", "addresses", "gradients", "pairs", "count_changes",
+    "count_gradient_changes", "same", "stream", "collections", "launch",
 )  # fmt: skip
 globals().update({name: getattr(_module, name) for name in _NAMES})

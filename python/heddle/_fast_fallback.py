@@ -166,7 +166,11 @@ def pairs(params: Any, api: int, out: Any, out_of_gradients: Any, expected: Any,
 
 
 def count_changes(tensors: Any, api: int, /) -> Any:
-    return _checked(tensors, "tensors")
+    return [tensor for tensor in _checked(tensors, "tensors") if tensor is not None]
+
+
+def count_gradient_changes(params: Any, api: int, /) -> Any:
+    return count_changes([param if param is None else param.grad for param in _checked(params, "params")], api)
 
 
 def same(left: Any, right: Any, /) -> bool:

@@ -24,13 +24,27 @@ def mark_changed(tensors: Sequence[Any]) -> None:
     Args:
         tensors: a list or tuple of tensors and None.
     """
-    if not tensors:
-        return
-    torch = sys.modules["torch"]
-    left = _fast.count_changes(tensors, _fast.exchange_api(torch.Tensor))
-    left = left and [tensor for tensor in left if tensor is not None]
+    if tensors:
+        torch = sys.modules["torch"]
+        _count(_fast.count_changes(tensors, _fast.exchange_api(torch.Tensor)))
+
+
+def mark_gradients_changed(params: Sequence[Any]) -> None:
+    """As `mark_changed`, for the gradients of parameters.
+
+    Args:
+        params: a list or tuple of tensors.
+    """
+    if params:
+        torch = sys.modules["torch"]
+        _count(_fast.count_gradient_changes(params, _fast.exchange_api(torch.Tensor)))
+
+
+def _count(left: list[Any]) -> None:
+    """Counts a change of the tensors whose counters were not found in memory, by torch's function."""
     if not left:
         return
+    torch = sys.modules["torch"]
     try:
         torch.autograd.graph.increment_version(left)
     except (AttributeError, TypeError):  # an older PyTorch takes one tensor

@@ -742,21 +742,39 @@ static PyObject *reader(PyObject *module, PyObject *api) {
                                                       : kMemory]);
 }
 
-/* Increments version counters. Returns a list of the tensors that are left. */
-static PyObject *countAll(const Sequence *sequence, const Reader *reader) {
+/* How many of the next tensors, or of their gradients, are counted in memory. */
+static Py_ssize_t countNext(const Sequence *sequence, Py_ssize_t first,
+                            const Reader *reader, const Gradient *gradient) {
+  if (!reader->versions || (gradient && !reader->words))
+    return 0;
+  PyObject *object = borrowed(sequence, first);
+  if (!object)
+    PyErr_Clear(); /* The caller reads it again. */
+  if (!object)
+    return 0;
+  Py_ssize_t size = sequence->items ? sequence->size - first : 1;
+  PyObject *const *items = sequence->items ? sequence->items + first : &object;
+  return gradient ? countGradientChanges(reader->versions, reader->words, items,
+                                         size)
+                  : countChanges(reader->versions, items, size);
+}
+
+/* Increments version counters of tensors, or of their gradients. Returns a list
+ * of the tensors that are left. */
+static PyObject *countAll(const Sequence *sequence, const Reader *reader,
+                          Gradient *gradient) {
   PyObject *left = PyList_New(0);
   for (Py_ssize_t i = 0; left && i < sequence->size;) {
-    PyObject *object = borrowed(sequence, i);
-    Py_ssize_t size = sequence->items ? sequence->size - i : 1;
-    PyObject *const *items = sequence->items ? sequence->items + i : &object;
-    Py_ssize_t counted =
-        object ? countChanges(reader->versions, items, size) : 0;
-    i += counted;
+    Py_ssize_t counted = countNext(sequence, i, reader, gradient);
+    i += counted ? counted : 1;
     if (counted)
       continue;
-    if (!object || PyList_Append(left, object))
+    PyObject *object = item(sequence, i - 1);
+    if (object && gradient)
+      object = takeGradient(gradient, object);
+    if (!object || (object != Py_None && PyList_Append(left, object)))
       Py_CLEAR(left);
-    ++i;
+    Py_XDECREF(object);
   }
   return left;
 }
@@ -769,10 +787,26 @@ static PyObject *changes(PyObject *module, PyObject *const *arguments,
       !readSequence(arguments[0], "tensors", &sequence) ||
       !readApi(arguments[1], &reader))
     return NULL;
-  if (reader && reader->versions)
-    return countAll(&sequence, reader);
-  Py_INCREF(arguments[0]);
-  return arguments[0];
+  return reader ? countAll(&sequence, reader, NULL)
+                : callFallback("count_changes", arguments, count);
+}
+
+static PyObject *gradientChanges(PyObject *module, PyObject *const *arguments,
+                                 Py_ssize_t count) {
+  Sequence sequence;
+  const Reader *reader;
+  if (!expectArguments("count_gradient_changes", count, 2, 2) ||
+      !readSequence(arguments[0], "params", &sequence) ||
+      !readApi(arguments[1], &reader))
+    return NULL;
+  if (!reader)
+    return callFallback("count_gradient_changes", arguments, count);
+  Gradient gradient = {PyUnicode_FromString("grad"), NULL, NULL, NULL};
+  PyObject *left =
+      gradient.name ? countAll(&sequence, reader, &gradient) : NULL;
+  Py_XDECREF(gradient.descriptor);
+  Py_XDECREF(gradient.name);
+  return left;
 }
 
 /* Whether two lists or tuples have the same objects. */
@@ -869,6 +903,7 @@ static PyMethodDef methods[] = {
     {"count_collection", HEDDLE_FAST(countCollection)},
     {"launch", HEDDLE_FAST(launch)},
     {"count_changes", HEDDLE_FAST(changes)},
+    {"count_gradient_changes", HEDDLE_FAST(gradientChanges)},
     {"same", HEDDLE_FAST(same)},
     {"stream", HEDDLE_FAST(stream)},
     {NULL, NULL, 0, NULL}};

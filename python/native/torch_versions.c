@@ -37,42 +37,73 @@ static uint32_t *versionIn(int64_t *counter) {
 
 /*===- Counting -----------------------------------------------------------===*/
 
-/* The words of a plain tensor; null for any other object. */
-static inline const int64_t *plainTensor(const Versions *versions,
-                                         PyObject *object) {
+/* The words of a tensor; null for an object that is none. */
+static inline const int64_t *tensorIn(const Versions *versions,
+                                      PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
   if (type != versions->parameter && type != versions->tensor)
     return NULL;
   const int64_t *handle =
       (const int64_t *)(const void *)((const char *)object + versions->place);
-  const int64_t *tensor = wordsAt(*handle);
-  return tensor && tensor[kClass] == versions->plain ? tensor : NULL;
+  return wordsAt(*handle);
 }
 
 /* Between steps, other work has used the caches. So the counters of a batch are
  * requested before the first one is incremented. */
 enum { kBatch = 16 };
 
+/* Increments the counters of up to kBatch tensors, up to the first one that is
+ * left to torch's function. Null counts as incremented. */
+static int countBatch(const Versions *versions, const int64_t *const *tensors,
+                      int count) {
+  int64_t *counters[kBatch];
+  int found = 0;
+  for (; found < count; ++found) {
+    const int64_t *tensor = tensors[found];
+    counters[found] = NULL;
+    if (!tensor)
+      continue;
+    if (tensor[kClass] != versions->plain || !tensor[kCounter])
+      break;
+    counters[found] = wordsAt(tensor[kCounter]);
+    __builtin_prefetch(counters[found], 1);
+  }
+  /* Other threads may count changes of the same tensors. */
+  for (int k = 0; k < found; ++k) {
+    if (!counters[k])
+      continue;
+    if (counters[k][kCounterClass] != versions->counters)
+      return k;
+    __atomic_fetch_add(versionIn(counters[k]), 1, __ATOMIC_SEQ_CST);
+  }
+  return found;
+}
+
 Py_ssize_t countChanges(const Versions *versions, PyObject *const *objects,
                         Py_ssize_t count) {
-  int64_t *counters[kBatch];
+  const int64_t *tensors[kBatch];
   for (Py_ssize_t i = 0; i < count;) {
     int found = 0;
-    for (; found < kBatch && i + found < count; ++found) {
-      const int64_t *tensor = plainTensor(versions, objects[i + found]);
-      if (!tensor || !tensor[kCounter])
+    for (; found < kBatch && i + found < count; ++found)
+      if (!(tensors[found] = tensorIn(versions, objects[i + found])))
         break;
-      counters[found] = wordsAt(tensor[kCounter]);
-      __builtin_prefetch(counters[found], 1);
-    }
-    /* Other threads may count changes of the same tensors. */
-    for (int k = 0; k < found; ++k) {
-      if (counters[k][kCounterClass] != versions->counters)
-        return i + k;
-      __atomic_fetch_add(versionIn(counters[k]), 1, __ATOMIC_SEQ_CST);
-    }
-    i += found;
-    if (found < kBatch)
+    int counted = countBatch(versions, tensors, found);
+    i += counted;
+    if (counted < kBatch)
+      return i;
+  }
+  return count;
+}
+
+Py_ssize_t countGradientChanges(const Versions *versions, const Words *words,
+                                PyObject *const *objects, Py_ssize_t count) {
+  const int64_t *gradients[kBatch];
+  for (Py_ssize_t i = 0; i < count;) {
+    int most = count - i < kBatch ? (int)(count - i) : kBatch;
+    int found = readGradientTensors(words, objects + i, most, gradients);
+    int counted = countBatch(versions, gradients, found);
+    i += counted;
+    if (counted < kBatch)
       return i;
   }
   return count;
@@ -107,9 +138,11 @@ static int readSample(const Torch *torch, Versions *versions, PyObject *tuple,
   out->number = PyLong_AsLongLong(number);
   if (!versions->plain)
     versions->plain = *(const int64_t *)*handle;
-  const int64_t *tensor = plainTensor(versions, out->object);
-  out->counter = tensor ? tensor[kCounter] : 0;
-  return tensor != NULL;
+  const int64_t *tensor = tensorIn(versions, out->object);
+  if (!tensor || tensor[kClass] != versions->plain)
+    return 0;
+  out->counter = tensor[kCounter];
+  return 1;
 }
 
 /* Whether the words are those of counters: the same ones for tensors that share

@@ -16,6 +16,7 @@
 #define HEDDLE_PYTHON_TORCH_VERSIONS_H
 
 #include "torch_tensors.h"
+#include "torch_words.h"
 
 typedef struct Versions Versions;
 
@@ -28,5 +29,10 @@ const Versions *openVersions(const Torch *torch);
  * Returns how many it has incremented. Calls no function of Python. */
 Py_ssize_t countChanges(const Versions *versions, PyObject *const *objects,
                         Py_ssize_t count);
+
+/* As countChanges(), for the gradients of tensors. A tensor without a gradient
+ * counts as incremented. */
+Py_ssize_t countGradientChanges(const Versions *versions, const Words *words,
+                                PyObject *const *objects, Py_ssize_t count);
 
 #endif

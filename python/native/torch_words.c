@@ -269,6 +269,18 @@ int readPairs(const Words *words, PyObject *const *objects, Py_ssize_t count,
   return layouts.place == layouts.end;
 }
 
+int readGradientTensors(const Words *words, PyObject *const *objects, int count,
+                        const int64_t **gradients) {
+  int i = 0;
+  for (; i < count; ++i) {
+    const int64_t *handle = handleIn(words, objects[i]);
+    if (!handle || !*handle)
+      break;
+    gradients[i] = gradientOf(words, handle, wordsAt(*handle));
+  }
+  return i;
+}
+
 /*===- Kinds --------------------------------------------------------------===*/
 
 void learnWords(Words *words, TorchHandle handle, const char *layout,

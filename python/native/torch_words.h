@@ -44,6 +44,12 @@ Py_ssize_t readWords(const Words *words, PyObject *const *objects,
 int readPairs(const Words *words, PyObject *const *objects, Py_ssize_t count,
               Layouts layouts, int64_t *addresses, int64_t *ofGradients);
 
+/* Reads the words of the gradients of up to `count` tensors, null for a tensor
+ * without one, up to the first object that cannot be read. Returns how many were
+ * read. Calls no function of Python. */
+int readGradientTensors(const Words *words, PyObject *const *objects, int count,
+                        const int64_t **gradients);
+
 /* Tensors like this one can be read from now on. Torch's functions have read
  * it, and it has this layout and address. */
 void learnWords(Words *words, TorchHandle tensor, const char *layout,

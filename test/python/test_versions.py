@@ -12,8 +12,8 @@ torch = pytest.importorskip("torch")
 
 import heddle.optim  # noqa: E402
 import heddle.ot  # noqa: E402
-from heddle import _fast, _torch_samples  # noqa: E402
-from heddle.optim._torch import mark_changed  # noqa: E402
+from heddle import _fast, _fast_fallback, _torch_samples  # noqa: E402
+from heddle.optim._torch import mark_changed, mark_gradients_changed  # noqa: E402
 
 native = pytest.mark.skipif(not _fast.NATIVE, reason="no extension was built")
 
@@ -77,9 +77,60 @@ def test_which_tensors_are_left_to_torch(sequence):
     left = _fast.count_changes(sequence(tensors), _fast.exchange_api(torch.Tensor))
     kinds = [kind for kind, tensor in zip(KINDS, tensors) if any(tensor is one for one in left)]
     assert set(kinds) == {"sparse", "subclass", "parameter of a subclass", "inference", "inference parameter"}
-    assert _fast.count_changes([3, None], _fast.exchange_api(torch.Tensor)) == [3, None]
+    assert _fast.count_changes([3, None], _fast.exchange_api(torch.Tensor)) == [3]
     with pytest.raises(TypeError, match="tensors: expected a list or tuple, found int"):
         _fast.count_changes(3, _fast.exchange_api(torch.Tensor))
+
+
+def with_gradients():
+    """Parameters of every kind that can have a gradient, and some without one."""
+    params = []
+    for kind in KINDS:
+        param = make(kind)
+        if kind.startswith("inference") or kind in ("sparse", "lazy negation"):
+            continue
+        param = param.detach().requires_grad_() if not param.requires_grad else param
+        param.grad = torch.zeros_like(param)
+        params += [param, torch.nn.Parameter(torch.ones(3))]
+    derived = torch.nn.Parameter(torch.ones(3))
+    derived.grad = torch.zeros(3).as_subclass(Derived)
+    sparse = torch.nn.Parameter(torch.ones(3))
+    sparse.grad = torch.ones(3).to_sparse()
+    return (params + [derived, sparse]) * 2
+
+
+@pytest.mark.parametrize("sequence", (tuple, list))
+def test_gradients_are_counted_as_torchs_function_does(sequence):
+    ours, theirs = with_gradients(), with_gradients()
+    mark_gradients_changed(sequence(ours))
+    torch.autograd.graph.increment_version([param.grad for param in theirs if param.grad is not None])
+    found = [[param.grad._version for param in params if param.grad is not None] for params in (ours, theirs)]
+    assert found[0] == found[1] and min(found[0]) > 0
+    assert versions(ours) == versions(theirs)
+    mark_gradients_changed(sequence([]))
+
+
+@native
+@pytest.mark.parametrize("sequence", (tuple, list))
+def test_which_gradients_are_left_to_torch(sequence):
+    params = with_gradients()
+    left = _fast.count_gradient_changes(sequence(params), _fast.exchange_api(torch.Tensor))
+    kinds = {(type(tensor), tensor.layout) for tensor in left}
+    assert kinds == {(Derived, torch.strided), (torch.Tensor, torch.sparse_coo)}
+    assert _fast.count_gradient_changes([None], _fast.exchange_api(torch.Tensor)) == []
+    with pytest.raises(AttributeError, match="grad"):
+        _fast.count_gradient_changes(sequence([3]), _fast.exchange_api(torch.Tensor))
+    with pytest.raises(TypeError, match="params: expected a list or tuple, found int"):
+        _fast.count_gradient_changes(3, _fast.exchange_api(torch.Tensor))
+
+
+@pytest.mark.parametrize("module", (_fast, _fast_fallback))
+def test_without_a_table_all_gradients_are_left(module):
+    params = with_gradients()
+    left = module.count_gradient_changes(params, 0)
+    expected = [param.grad for param in params if param.grad is not None]
+    assert len(left) == len(expected) and all(one is other for one, other in zip(left, expected))
+    assert module.count_gradient_changes([None], 0) == module.count_changes([None], 0) == []
 
 
 def test_tensors_that_share_a_counter_count_together():

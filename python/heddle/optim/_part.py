@@ -6,7 +6,6 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-import operator
 
 import numpy
 
@@ -21,7 +20,7 @@ from ._norm import SumOfSquares
 from ._overlap import Range, aliased_gradients, with_names
 from ._state_lists import StateLists
 from ._tensors import Stale, Tensors
-from ._torch import local, local_gradient, mark_changed, real_numel, torch
+from ._torch import local, local_gradient, mark_changed, mark_gradients_changed, real_numel, torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
     from ._members import Addresses, Member
     from ._spec import Spec
     from ._tracking import States
-
-
-_gradient_of = operator.attrgetter("grad")
 
 
 class Part:
@@ -364,7 +360,7 @@ class Part:
         """Counts for autograd what the step has written, except for the state of the optimizer itself."""
         mark_changed(self._stepped)
         if self.spec.zeroes and not self._tensors.special:  # otherwise, PyTorch has counted that they were set to zero
-            mark_changed(tuple(map(_gradient_of, self._stepped)))
+            mark_gradients_changed(self._stepped)
         if self.spec.averages is not None:
             mark_changed(self.state.shared_averages())
 

@@ -12,6 +12,7 @@ import importlib
 from .._torch_storage import is_freed as is_freed
 from .._torch_storage import lacks_memory as lacks_memory
 from .._torch_versions import mark_changed as mark_changed
+from .._torch_versions import mark_gradients_changed as mark_gradients_changed
 from ..errors import Unavailable
 
 TYPE_CHECKING = False
