@@ -654,8 +654,8 @@ RecomputeGraph::Needs RecomputeGraph::needsOf(llvm::ArrayRef<int> wanted,
     bool isWanted = number < wanted.size();
     bool isFree = node.load == 0 || (node.isLoaded && !areComputed);
     int64_t load = isWanted ? kNever : isFree ? 0 : node.load;
-    if (node.compute > 0)
-      cut.addEdge(MinimumCut::kSource, inOf(number), node.compute);
+    if (node.compute >= kNever)
+      cut.addEdge(MinimumCut::kSource, inOf(number), kNever);
     if (load > 0)
       cut.addEdge(inOf(number), outOf(number), load);
     for (int operand : node.operands)

@@ -154,6 +154,32 @@ fused.program @exponential(%a: !list, %b: !list loc("b")) -> (!list, !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// A value between would be stored and read instead of the result. That is no reason, because 'a' has fewer bytes.
+// CHECK-LABEL: fused.program @exponentials
+// CHECK:         fused.sweep
+// CHECK:         fused.sweep
+// CHECK-NOT:       math.exp
+fused.program @exponentials(%a: !list loc("a")) -> !list {
+  %u, %s = fused.sweep (%a = %a : !list) -> (!list, !each) {
+    %d = math.exp %a : f32
+    %e = math.exp %d : f32
+    %u = math.exp %e : f32
+    %s = fused.reduce add member %u : f32
+    fused.yield %u, %s : f32, f32
+  }
+  // expected-remark@+1 {{a value is read by a sweep and not computed again: its operations take longer}}
+  %y = fused.sweep (%u = %u : !list, %s = %s : !each) -> !list {
+    %y = arith.mulf %u, %s : f32
+    fused.yield %y : f32
+  }
+  fused.yield %y : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
 !half = !foreach.list<tensor<?xbf16>>
 !each = !foreach.list<tensor<f32>>
 
