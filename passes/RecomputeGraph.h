@@ -115,8 +115,8 @@ public:
   /// nothing if there is none.
   std::optional<int64_t> cut();
 
-  /// What the reader has to load to compute some nodes, however long it takes to
-  /// compute them: the fewest bytes.
+  /// What the reader has to load to compute some nodes, however long it takes
+  /// to compute them: the fewest bytes.
   struct Needs {
     /// The nodes, and the weight of their bytes.
     llvm::SmallVector<int> loaded;

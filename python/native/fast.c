@@ -742,7 +742,8 @@ static PyObject *reader(PyObject *module, PyObject *api) {
                                                       : kMemory]);
 }
 
-/* How many of the next tensors, or of their gradients, are counted in memory. */
+/* How many of the next tensors, or of their gradients, are counted in memory.
+ */
 static Py_ssize_t countNext(const Sequence *sequence, Py_ssize_t first,
                             const Reader *reader, const Gradient *gradient) {
   if (!reader->versions || (gradient && !reader->words))

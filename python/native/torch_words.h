@@ -45,8 +45,8 @@ int readPairs(const Words *words, PyObject *const *objects, Py_ssize_t count,
               Layouts layouts, int64_t *addresses, int64_t *ofGradients);
 
 /* Reads the words of the gradients of up to `count` tensors, null for a tensor
- * without one, up to the first object that cannot be read. Returns how many were
- * read. Calls no function of Python. */
+ * without one, up to the first object that cannot be read. Returns how many
+ * were read. Calls no function of Python. */
 int readGradientTensors(const Words *words, PyObject *const *objects, int count,
                         const int64_t **gradients);
 
