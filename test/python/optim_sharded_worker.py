@@ -1,6 +1,7 @@
 """One process of test_optim_sharded.py: optim_sharded_worker.py RANK WORLD FILE DEVICE.
 
-It trains a sharded model with heddle's AdamW and with torch's, clips by the global norm, and compares both.
+It trains a sharded model with heddle's AdamW and with torch's, clips by the global norm, and compares both. Four processes
+form a mesh of two dimensions.
 """
 
 import copy
@@ -15,6 +16,7 @@ import torch.distributed as dist  # noqa: E402
 from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
 from torch.distributed.fsdp import fully_shard  # noqa: E402
 from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor  # noqa: E402
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module  # noqa: E402
 
 import heddle.optim  # noqa: E402
 
@@ -159,15 +161,48 @@ def rounding(device, mesh):
         assert torch.equal(param, full(shard))
 
 
-def main():
-    rank, world, folder, kind = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
-    if kind == "cuda":
-        torch.cuda.set_device(rank)
-    device = torch.device(kind, rank if kind == "cuda" else None)
-    dist.init_process_group(
-        "nccl" if kind == "cuda" else "gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=world
-    )
-    mesh = init_device_mesh(kind, (world,))
+def plane(device, kind):
+    """A mesh of two dimensions, against torch's AdamW with the whole gradients.
+
+    "fsdp and tp": shards over both dimensions; "hsdp": shards over one, replicas over the other; "tp": shards over one.
+    """
+    mesh = init_device_mesh(device.type, (2, 2), mesh_dim_names=("data", "tensor"))
+    torch.manual_seed(2)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.Linear(6, 5)).to(device)
+    plain = [torch.nn.Parameter(param.detach().clone()) for param in model.parameters()]
+    if kind != "hsdp":
+        parallelize_module(model, mesh["tensor"], {"0": ColwiseParallel(), "1": RowwiseParallel()})
+    if kind != "tp":
+        fully_shard(model, mesh=mesh if kind == "hsdp" else mesh["data"])
+    params = list(model.parameters())
+    ours = heddle.optim.chain(clip_grad_norm=0.1, optimizer=heddle.optim.AdamW(params, lr=0.1))
+    theirs = torch.optim.AdamW(plain, lr=0.1, foreach=False)
+    for step in range(3):
+        ours.zero_grad()
+        # Processes of one tensor-parallel group have the same data.
+        x = torch.ones(3, 4, device=device) * (step + 1 + (0 if kind == "tp" else mesh.get_local_rank("data")))
+        model(x).square().mean().backward()
+        for param, whole in zip(params, plain):
+            whole.grad = full(param.grad).clone()
+        norm = torch.nn.utils.clip_grad_norm_(plain, 0.1)
+        torch.testing.assert_close(ours.step().float(), norm, rtol=1e-5, atol=0)
+        theirs.step()
+    for param, whole in zip(params, plain):
+        torch.testing.assert_close(full(param.detach()), whole.detach(), rtol=2e-5, atol=2e-6)
+    if kind == "tp":
+        return
+    try:
+        rule = heddle.optim.LAMB(params, lr=0.1)
+        rule.step()
+    except heddle.errors.BadInput as error:
+        assert "LAMB" in str(error) and "sharded" in str(error), error
+    else:
+        raise AssertionError("expected BadInput")
+
+
+def line(rank, world, device, folder):
+    """A mesh of one dimension."""
+    mesh = init_device_mesh(device.type, (world,))
     for name in ("AdamW", "SGD"):
         torch.manual_seed(0)
         layers = [torch.nn.Linear(4, 7), torch.nn.Linear(7, 3), torch.nn.Linear(3, 1)]
@@ -176,6 +211,21 @@ def main():
     reductions(device, mesh)
     rounding(device, mesh)
     checkpoint(device, folder)
+
+
+def main():
+    rank, world, folder, kind = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
+    if kind == "cuda":
+        torch.cuda.set_device(rank)
+    device = torch.device(kind, rank if kind == "cuda" else None)
+    dist.init_process_group(
+        "nccl" if kind == "cuda" else "gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=world
+    )
+    if world == 4:
+        for each in ("fsdp and tp", "hsdp", "tp"):
+            plane(device, each)
+    else:
+        line(rank, world, device, folder)
     dist.barrier()
     dist.destroy_process_group()
     print("passed", flush=True)

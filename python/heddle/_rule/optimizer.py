@@ -114,7 +114,7 @@ def _is_number(value: Any) -> bool:
 
 def _is_sharded(param: Any) -> bool:
     """Whether a tensor is a DTensor of which this process has a part."""
-    return any(placement.is_shard() for placement in getattr(param, "placements", ()))
+    return any(not placement.is_replicate() for placement in getattr(param, "placements", ()))
 
 
 def make_class(rule: Rule) -> Any:

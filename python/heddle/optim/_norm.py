@@ -44,10 +44,13 @@ class Reduction(NamedTuple):
 
 
 def reduction(param: Any) -> Reduction:
-    """Over which dimensions of its mesh a DTensor is sharded."""
+    """Over which dimensions of its mesh a DTensor is sharded.
+
+    Placements of FSDP2 with tensor parallelism may be sharded although their ``is_shard()`` is False.
+    """
     if any(placement.is_partial() for placement in param.placements):
         raise BadInput(f"params: expected parameters that are sharded or replicated, found {param.placements}")
-    dimensions = tuple(place for place, placement in enumerate(param.placements) if placement.is_shard())
+    dimensions = tuple(place for place, placement in enumerate(param.placements) if not placement.is_replicate())
     return Reduction(param.device_mesh, dimensions)
 
 
