@@ -111,13 +111,13 @@ SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 # ----------------------------------------------------------------------------------------------------------------------
 
 _loaded: ctypes.CDLL | None = None
-_loading = threading.Lock()
+_loading = threading.RLock()  # a signal handler may load it, too
 
 
 def _unlock() -> None:
     # Another thread of the parent may hold the lock.
     global _loading
-    _loading = threading.Lock()
+    _loading = threading.RLock()
 
 
 os.register_at_fork(after_in_child=_unlock)

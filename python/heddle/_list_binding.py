@@ -130,7 +130,7 @@ class ListBinding:
                 ) from error
         graph = self._graph
         new = bytes(self.addresses)
-        with graph._lock:
+        with graph._turn():
             if new == self._bound and graph._bindings.get(self._name) is self._identity:
                 return False
             self._bound = None

@@ -17,10 +17,10 @@ import weakref
 from . import _cuda, _fast, _library, arrays, dtypes
 from ._garbage import uncollected
 from ._held import Held
-from ._left_locked import LeftLocked
 from ._list_binding import ListBinding
 from ._refusals import REFUSALS
 from ._torch_versions import mark_changed
+from ._turns import LeftLocked, interrupted, is_held, is_interrupted
 from ._values import integer, listed, number, refusal, short, short_text, whole
 from .errors import BadInput, Error
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 _INT_MAX = (1 << 31) - 1
 
 
-def _free(free: Any, lock: threading.Lock, process: int, handle: ctypes.c_void_p) -> None:
+def _free(free: Any, lock: Any, process: int, handle: ctypes.c_void_p) -> None:
     """Frees a graph when no other thread uses it. A lock that a thread held during a fork stays locked in the child.
 
     The handle becomes null under the lock: other threads may still use the graph, also while the interpreter ends.
     """
     deadline = time.monotonic() + (60 if os.getpid() == process else 0)
-    while lock.locked():
+    while is_held(lock):
         if time.monotonic() >= deadline:
             return
         time.sleep(0.001)
@@ -79,8 +79,8 @@ _graphs: weakref.WeakSet[Graph] = weakref.WeakSet()
 def _refuse_graphs_in_use() -> None:
     # The thread that holds the lock does not exist in the child.
     for graph in tuple(_graphs):
-        if graph._lock.locked():
-            graph._lock = LeftLocked(_IN_USE)  # type: ignore[assignment]
+        if is_held(graph._lock):
+            graph._lock = LeftLocked(_IN_USE)
 
 
 os.register_at_fork(after_in_child=_refuse_graphs_in_use)
@@ -94,7 +94,8 @@ class Graph:
     the calls of one graph: by one stream, or by events. The cpu target ignores streams and has finished when a call
     returns.
 
-    Calls of several threads take turns. The graph keeps the arrays of `bind_list`, `bind_result` and `bind_scalar`
+    Calls of several threads take turns; a call from a signal handler or ``__del__`` that interrupts another call of the
+    same thread raises `BadInput`. The graph keeps the arrays of `bind_list`, `bind_result` and `bind_scalar`
     alive until the name is bound again. Buffers and arrays of NumPy cannot be resized before; tensors of PyTorch whose
     memory was freed or replaced (``untyped_storage().resize_()``, ``tensor.data = other``) raise `BadInput` in
     `prepare`, `replay` and `measure`, and where their name is read. The graph does not keep memory alive that is bound
@@ -127,7 +128,7 @@ class Graph:
             place = contextlib.nullcontext() if device is None else _cuda.on_device(device)
         # What frees it is registered first, because an exception of a signal handler may come when it has been created.
         self._handle = handle  # null when the graph is freed
-        self._lock = threading.Lock()
+        self._lock: Any = threading.RLock()
         #: Names that were bound since the last `prepare` or `replay`.
         self._rebound: set[str] = set()
         self._free = functools.partial(_free, lib.heddle_graph_free, self._lock, os.getpid(), handle)
@@ -185,7 +186,7 @@ class Graph:
         """
         info = self._info(name, "result", self.executable.results)
         if members is None:
-            with self._lock:
+            with self._turn():
                 bind, dtype = _library.library().heddle_bind_result, dtypes.CODES[info.dtype]
                 self._begin_binding(name, None)
                 self._check_binding(name, bind(self._handle, self._names[name], dtype, 0, None, None, None))
@@ -210,7 +211,7 @@ class Graph:
             if seen.size != 1:
                 raise BadInput(f"argument '{name}': expected an array of one element, found shape {seen.shape}")
             bound = [array], Held([seen.owner], lambda _: f"argument '{name}'", bound=True, views=[seen])
-        with self._lock:
+        with self._turn():
             code = dtypes.CODES[info.dtype if seen is None else seen.dtype]
             address = None if seen is None else seen.address
             self._begin_binding(name, bound)
@@ -260,7 +261,7 @@ class Graph:
             flags = b"" if mask is None else bytes(mask) if isinstance(mask, bytes) else bytes(map(bool, mask))
         except REFUSALS as error:  # such as an array of several elements, which has no truth value
             raise BadInput(f"'{name}': expected a sequence of booleans, found {short(mask)}") from error
-        with self._lock:
+        with self._turn():
             self._check(
                 _library.library().heddle_set_inactive(
                     self._handle, self._encoded(name), len(flags), flags if flags else None
@@ -284,7 +285,7 @@ class Graph:
         encoded = self._encoded(name)
         if type(value) is not float:
             value = number(value, f"argument '{name}'")  # ctypes would read a tensor in freed memory
-        with self._lock:
+        with self._turn():
             status = self._set_scalar(self._handle, encoded, value, stream)
             if status:
                 self._check(status)
@@ -299,7 +300,7 @@ class Graph:
             Failed: an allocation or a call of the driver has failed.
         """
         stream = arrays.stream_handle(stream)
-        with self._lock:
+        with self._turn():
             self._check_memory()
             self._check(_library.library().heddle_prepare(self._handle, stream))
             self._rebound.clear()
@@ -314,7 +315,7 @@ class Graph:
         """
         if type(stream) is not int or stream >> 64:
             stream = arrays.stream_handle(stream)
-        with self._lock:
+        with self._turn():
             status = self._launch(self._check_memory, stream) if self._checked else self._replay(self._handle, stream)
             if status:
                 self._check(status)
@@ -325,7 +326,7 @@ class Graph:
 
     def _replay_checked(self, check: Callable[[], None], stream: int) -> None:
         """As `replay`, of memory that is bound by address. `check` raises an error if it has been freed or replaced."""
-        with self._lock:
+        with self._turn():
             status = self._launch(check, stream)
             if status:
                 self._check(status)
@@ -351,7 +352,7 @@ class Graph:
         Returns:
             Whether the step was submitted.
         """
-        with self._lock:
+        with self._turn():
             if self._checked:
                 self._check_memory()
             status = _fast.launch(self._address_of_replay, self._handle.value or 0, stream, collections)
@@ -364,7 +365,7 @@ class Graph:
     def synchronize(self, stream: Any = 0) -> None:
         """Waits for a stream."""
         stream = arrays.stream_handle(stream)
-        with self._lock:
+        with self._turn():
             self._check(_library.library().heddle_synchronize(self._handle, stream))
 
     def measure(self, replays: int = 20, samples: int = 9) -> float:
@@ -374,7 +375,7 @@ class Graph:
         """
         seconds = ctypes.c_double()
         replays, samples = integer(replays, "replays", 1, _INT_MAX), integer(samples, "samples", 1, _INT_MAX)
-        with self._lock:
+        with self._turn():
             self._check_memory()
             self._check(_library.library().heddle_measure(self._handle, replays, samples, seconds))
             mark_changed(self._written)
@@ -394,7 +395,7 @@ class Graph:
         """
         value = ctypes.c_double()
         stream = arrays.stream_handle(stream)
-        with self._lock:
+        with self._turn():
             self._check_memory_of(name)
             if isinstance(name, str) and name in self._rebound:
                 raise BadInput(f"'{name}': expected prepare() or replay() after it was bound again, found none")
@@ -443,7 +444,7 @@ class Graph:
         address, rank, extents = ctypes.c_void_p(), ctypes.c_int(), (ctypes.c_int64 * 2)()
         stride = ctypes.c_int64()
         views = []
-        with self._lock:
+        with self._turn():
             self._check_memory_of(name)
             self._check(lib.heddle_result_members(self._handle, encoded, count))
             for member in range(count.value):
@@ -469,6 +470,7 @@ class Graph:
 
     def close(self) -> None:
         """Frees the graph now. Wait for the stream first. Later calls raise `BadInput`."""
+        self._turn()
         self._finalizer()
         if self._handle:  # the finalizer was interrupted, and runs only once
             self._free()
@@ -486,6 +488,13 @@ class Graph:
         raise TypeError("a Graph cannot be copied or pickled: create another one from its executable")
 
     # ------------------------------------------------------------------------------------------------------------------
+
+    def _turn(self) -> Any:
+        """The lock of the graph, for ``with``, which lets no signal handler run between its lock and its block."""
+        lock = self._lock
+        if is_interrupted(lock):
+            raise interrupted("graph")
+        return lock
 
     def _check(self, status: int) -> None:
         if status:

@@ -12,6 +12,7 @@ import heddle
 import heddle._library
 import heddle.ot
 from heddle import _held, arrays
+from heddle._turns import is_held
 
 DOUBLE = """
 !list = !foreach.list<tensor<?xf32>>
@@ -300,6 +301,7 @@ class Interleaved:
 
     def __init__(self, lock, function):
         self.lock, self.function = lock, function
+        self._is_owned = lock._is_owned
 
     def __enter__(self):
         self.lock.acquire()
@@ -380,13 +382,25 @@ def test_a_close_that_is_interrupted_can_be_repeated(double, monkeypatch):
     def interrupted(_):
         raise Interrupted
 
-    with graph._lock, monkeypatch.context() as patched:  # the finalizer waits
+    taken, closed = threading.Event(), threading.Event()
+
+    def use():
+        with graph._lock:
+            taken.set()
+            closed.wait()
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    taken.wait()
+    with monkeypatch.context() as patched:  # the finalizer waits
         patched.setattr("time.sleep", interrupted)
         with pytest.raises(Interrupted):
             graph.close()
+    closed.set()
+    thread.join()
     assert not graph.closed
     graph.close()
-    assert graph.closed and not graph._lock.locked()
+    assert graph.closed and not is_held(graph._lock)
     with pytest.raises(heddle.BadInput, match="closed"):
         graph.replay()
 

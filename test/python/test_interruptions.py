@@ -16,7 +16,7 @@ import heddle.ot
 
 PACKAGE = os.path.dirname(heddle.__file__) + os.sep
 #: Python prints their exceptions and goes on.
-FINALIZERS = ("__del__", "_free")
+FINALIZERS = ("__del__", "_free", "is_held")
 
 
 class Timeout(Exception):
@@ -39,7 +39,16 @@ def lines_in(call):
 
 
 def interrupted(call, line, exception=Timeout):
-    """The number of lines that ran, and the exception of a call that is interrupted at a line."""
+    """As `interrupted_by`, by a handler that raises an exception."""
+
+    def handler():
+        raise exception
+
+    return interrupted_by(handler, call, line)
+
+
+def interrupted_by(handler, call, line):
+    """The number of lines that ran, and the exception of a call in which a handler runs before a line."""
     count = 0
 
     def at_line(frame, event, argument):
@@ -47,7 +56,7 @@ def interrupted(call, line, exception=Timeout):
         if event == "line" and not is_atomic(frame.f_code.co_filename, frame.f_lineno):
             count += 1
             if count == line:
-                raise exception
+                handler()
         return at_line
 
     def at_call(frame, event, argument):

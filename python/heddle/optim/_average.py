@@ -68,6 +68,7 @@ def _switch(optimizer: Any, *, to_training: bool) -> None:
 
 
 def _switch_all(optimizer: Any, to_training: bool) -> None:
+    optimizer._refuse_in_step("train and eval")
     with optimizer._lock:
         groups = optimizer.param_groups
         check_groups(groups, optimizer.spec)

@@ -14,7 +14,7 @@ import threading
 import weakref
 
 from .. import _fast
-from .._left_locked import LeftLocked
+from .._turns import LeftLocked, interrupted, is_held, is_interrupted
 from .._values import real, short
 from ..errors import BadInput
 from . import _average, _capture, _loading, _norm, _saving, _storage
@@ -57,8 +57,9 @@ _optimizers: weakref.WeakSet[Optimizer] = weakref.WeakSet()
 def _unlock() -> None:
     for optimizer in tuple(_optimizers):
         parts = [part for parts in getattr(optimizer, "_parts", {}).values() for part in parts]
-        is_in_use = isinstance(optimizer._lock, LeftLocked) or any(part.graph._lock.locked() for part in parts)
+        is_in_use = isinstance(optimizer._lock, LeftLocked) or any(is_held(part.graph._lock) for part in parts)
         optimizer._lock = LeftLocked(_IN_USE) if is_in_use else threading.RLock()
+        optimizer._stepping = threading.RLock()
 
 
 os.register_at_fork(after_in_child=_unlock)
@@ -109,6 +110,8 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         if "_lock" not in self.__dict__:
             # Steps of several threads take turns: one must not free state that another one reads.
             self._lock: Any = threading.RLock()
+            #: Held besides in a step, in which a signal handler may not start another one or change groups and state.
+            self._stepping = threading.RLock()
             _optimizers.add(self)
         self._parts: dict[bool, list[Part]] = {}
         self._seen: list[Seen] = []
@@ -135,6 +138,7 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
 
         The next step compiles a program if the group is the second one, or has a new element type or other options.
         """
+        self._refuse_in_step("add_param_group")
         super().add_param_group(param_group)
         try:
             check_values(self.param_groups[-1], self.spec)
@@ -171,6 +175,7 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         Raises:
             BadInput: the groups or the state are those of another class, or exact parameters do not fit. Nothing is written.
         """
+        self._refuse_in_step("load_state_dict")
         with self._lock, making_tensors():
             _loading.load(self, state_dict, super().load_state_dict)
 
@@ -326,6 +331,10 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         for part in busy:
             part.replay()
 
+    def _refuse_in_step(self, name: str) -> None:
+        if is_interrupted(self._stepping):
+            raise interrupted(f"{name} within step")
+
     def _undo_changes(self) -> None:
         """After an error, makes the state what it was before the step."""
         self._getter = None  # the next step checks the groups again
@@ -383,12 +392,13 @@ def _run(optimizer: Optimizer) -> None:
     if _is_inference_mode():
         with making_tensors():  # of this step, for later ones outside of the mode
             return _run(optimizer)
+    optimizer._refuse_in_step("step")
     # As torch.no_grad(), which takes longer than the rest of a step whose bindings are known.
     is_enabled = torch.is_grad_enabled()
     set_grad_enabled = torch._C._set_grad_enabled
     try:  # before the call: a signal handler may raise right after it
         set_grad_enabled(False)
-        with optimizer._lock:
+        with optimizer._lock, optimizer._stepping:
             try:
                 optimizer._run()
             except BaseException:

@@ -21,6 +21,7 @@ import threading
 from typing import NamedTuple
 
 from .. import _cuda
+from .._turns import interrupted, is_interrupted
 from ..executable import Executable
 from ..executable import compile as compile_program
 from ..graph import Graph
@@ -97,7 +98,7 @@ class Entry:
 
 class _Cache:
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.executables: collections.OrderedDict[tuple[str, str, int | None], Executable] = collections.OrderedDict()
         self.free: collections.OrderedDict[tuple[str, Place], list[Entry]] = collections.OrderedDict()
 
@@ -114,8 +115,13 @@ def _forget() -> None:
 os.register_at_fork(after_in_child=_forget)
 
 
+def _current() -> _Cache:
+    """The cache; for a solve in a signal handler that interrupts a change of the cache, an empty one."""
+    return _Cache() if is_interrupted(_cache.lock) else _cache
+
+
 def _executable(program: str, place: Place) -> Executable:
-    cache, key = _cache, (program, place.target, place.ordinal)
+    cache, key = _current(), (program, place.target, place.ordinal)
     with cache.lock:
         found = cache.executables.get(key)
         if found is not None:
@@ -137,7 +143,7 @@ def graph_for(program: str, place: Place, extents: tuple[object, ...]) -> Iterat
     If the block raises, the graph is freed.
     """
     entry, key = None, (program, place)
-    cache = _cache
+    cache = _current()
     with cache.lock:
         entries = cache.free.get(key, [])
         for index in reversed(range(len(entries))):
@@ -154,6 +160,9 @@ def graph_for(program: str, place: Place, extents: tuple[object, ...]) -> Iterat
     except BaseException:
         _close([entry])
         raise
+    if cache is not _cache:  # nobody uses it any more
+        _close([entry])
+        return
     evicted = []
     with cache.lock:
         cache.free.setdefault(key, []).append(entry)
@@ -180,7 +189,13 @@ def _close(entries: list[Entry]) -> None:
 
 
 def clear_cache() -> None:
-    """Frees the executables and graphs of earlier solves, and their memory. Waits for the GPU."""
+    """Frees the executables and graphs of earlier solves, and their memory. Waits for the GPU.
+
+    Raises:
+        BadInput: a signal handler calls this within a solve.
+    """
+    if is_interrupted(_cache.lock):
+        raise interrupted("clear_cache")
     with _cache.lock:
         entries = [entry for entries in _cache.free.values() for entry in entries]
         _cache.free.clear()
