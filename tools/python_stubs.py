@@ -32,6 +32,8 @@ from typing import Any, Literal, TypeAlias
 from torch import Tensor, dtype  # type: ignore[import-not-found, unused-ignore]
 
 from . import functional as functional
+from . import lr_scheduler as lr_scheduler
+from . import swa_utils as swa_utils
 from ._chain import chain as chain
 from ._masters import float32_state_dict as float32_state_dict
 from ._masters import load_masters as load_masters

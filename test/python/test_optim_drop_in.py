@@ -168,4 +168,17 @@ def test_initial_state_is_that_of_the_group(name, state, dtype):
 def test_optimizers_that_heddle_does_not_have():
     with pytest.raises(AttributeError, match=r"no attribute 'LBFGS'; it has SGD, Adam, AdamW, .*heddle\.rule"):
         heddle.optim.LBFGS
-    assert not hasattr(heddle.optim, "lr_scheduler")
+    with pytest.raises(AttributeError, match=r"heddle\.rule, or use torch\.optim\.LBFGS$"):
+        heddle.optim.LBFGS
+    with pytest.raises(AttributeError, match=r"no attribute 'Lamb'; .*heddle\.rule$"):
+        heddle.optim.Lamb
+
+
+def test_modules_of_torch_optim():
+    """After `import heddle.optim as optim` in place of `import torch.optim as optim`."""
+    from heddle.optim import lr_scheduler
+    from heddle.optim.lr_scheduler import StepLR
+
+    assert lr_scheduler is heddle.optim.lr_scheduler is torch.optim.lr_scheduler and StepLR is lr_scheduler.StepLR
+    assert heddle.optim.swa_utils is torch.optim.swa_utils
+    assert {"functional", "lr_scheduler", "swa_utils"} < set(dir(heddle.optim))

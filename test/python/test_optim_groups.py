@@ -292,12 +292,12 @@ def test_schedulers(scheduler, device):
 
 @DEVICES
 def test_hyperparameters_never_compile(device):
-    """Betas of at least 0.5, lr and eps never do. An option, such as a first weight decay, does once."""
+    """Betas above 0.5, lr and eps never do. An option, such as a first weight decay, does once."""
     params = support.parameters(device)
     ours, theirs, others = support.pair("AdamW", params, lr=0.1, weight_decay=0.0)
     support.run(ours, theirs, params, others, 1)
     before = executables()
-    changes = [("betas", (0.5, 0.6)), ("eps", 0.1), ("lr", 0.3), ("lr", 1), ("lr", torch.tensor(0.2))]
+    changes = [("betas", (0.51, 0.6)), ("eps", 0.1), ("lr", 0.3), ("lr", 1), ("lr", torch.tensor(0.2))]
     for step, (name, value) in enumerate(changes, 1):
         for optimizer in (ours, theirs):
             optimizer.param_groups[0][name] = value
@@ -308,6 +308,26 @@ def test_hyperparameters_never_compile(device):
             optimizer.param_groups[0]["weight_decay"] = decay
         support.run(ours, theirs, params, others, 1, step)
     assert executables() <= before + 1
+    support.assert_same_params(params, others, **support.tolerance(torch.float32))
+    support.assert_same_state(ours, theirs, **support.tolerance(torch.float32))
+
+
+def test_a_first_beta_of_at_most_a_half_compiles_once():
+    """torch.lerp rounds in another way then. The program for it serves all betas."""
+    params = support.parameters()
+    ours, theirs, others = support.pair("AdamW", params, lr=0.1)
+    schedulers = [
+        torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, total_steps=12, base_momentum=0.3, max_momentum=0.9)
+        for optimizer in (ours, theirs)
+    ]
+    before, seen = None, set()
+    for step in range(12):
+        support.run(ours, theirs, params, others, 1, step)
+        before = executables() if before is None else before
+        seen.add(executables() - before)
+        for scheduler in schedulers:
+            scheduler.step()
+    assert seen == {0, 1} and ours._parts[False][0].form.options.count(("beta1", True)) == 1
     support.assert_same_params(params, others, **support.tolerance(torch.float32))
     support.assert_same_state(ours, theirs, **support.tolerance(torch.float32))
 

@@ -35,7 +35,7 @@ def test_tensors_in_and_out():
     turned = heddle.ot.solve(M.T.contiguous().T, a, b, 0.2)
     assert turned.plan.stride() == (1, 20)
     numpy.testing.assert_allclose(turned.plan, expected, atol=1e-9)
-    batch = heddle.ot.solve_batch(torch.stack([M, M + 1]), 0.2, a, b, tol=1e-9)
+    batch = heddle.ot.solve_batch(torch.stack([M, M + 1]), 0.2, a, b, 1000, 1e-9, "auto", 1, 1e-3, "entropy")
     assert batch.plan.shape == (2, 20, 30) and batch.status == [heddle.ot.Status.CONVERGED] * 2
     with pytest.raises(heddle.BadInput, match="^M: expected a tensor in the memory of the CPU or of a CUDA GPU"):
         heddle.ot.solve(M.to("meta"), reg=0.1)

@@ -12,6 +12,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import sys
+
 from ._chain import chain
 from ._masters import float32_state_dict, load_masters, masters
 from ._optimizer import Optimizer, optimizer_class
@@ -39,16 +41,22 @@ __all__ = [
 ]
 
 
+#: Modules that are imported when they are first used; the last two are those of PyTorch.
+_MODULES = ("functional", "lr_scheduler", "swa_utils")
+
+
 def __dir__() -> list[str]:
-    return sorted([*__all__, "functional"])
+    return sorted([*__all__, *_MODULES])
 
 
 def __getattr__(name: str) -> Any:
-    if name == "functional":
+    if name in _MODULES:
         import importlib
 
-        return importlib.import_module("heddle.optim.functional")
+        return importlib.import_module(f"heddle.optim.{name}")
     hint = ""
     if name[:1].isupper():
         hint = f"; it has {', '.join(_CLASSES)}. Write another optimizer as a rule: heddle.rule"
+        if hasattr(sys.modules["torch"].optim, name):
+            hint += f", or use torch.optim.{name}"
     raise AttributeError(f"module 'heddle.optim' has no attribute '{name}'{hint}")

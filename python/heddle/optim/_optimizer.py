@@ -74,7 +74,7 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
 
     A step compiles nothing unless an option such as ``amsgrad`` changes, a second group or an element type is added, a
     hyperparameter that was 0 in all groups (``weight_decay``, ``momentum``, ``dampening``) no longer is, or the first
-    beta of a mean becomes less than 0.5. Only such a step, and one whose tables need more memory, may wait for the steps
+    beta of a mean becomes at most 0.5. Only such a step, and one whose tables need more memory, may wait for the steps
     before it.
     """
 

@@ -71,7 +71,7 @@ def _is_not_zero(value: Any, name: str) -> bool:
 
 def _is_low(value: Any, name: str) -> bool:
     # The value of a tensor on a device is not read.
-    return (isinstance(value, torch.Tensor) and value.device.type != "cpu") or number(value, name) < 0.5
+    return (isinstance(value, torch.Tensor) and value.device.type != "cpu") or number(value, name) <= 0.5
 
 
 def _is_on(value: Any, name: str, spec: Spec) -> bool:

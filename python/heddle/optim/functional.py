@@ -2,7 +2,7 @@
 
     adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, *, amsgrad, beta1, ...)
 
-There is one function for each optimizer that PyTorch has, too, and `lion`. It updates parameters and state in place, in one
+There is one function for each class of `heddle.optim` that PyTorch has, too, and `lion`. It updates parameters and state in place, in one
 launch.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.

@@ -6,8 +6,8 @@
     result = heddle.ot.solve(M, reg=0.05)       # uniform weights
     result.value, result.plan, result.potentials, result.status
 
-`solve` and `solve_batch` have the names, the arguments and the result of POT, which GeomLoss shares. `sinkhorn` has
-every option of the program. All take arrays of any library (`heddle.arrays.view`) and return arrays of the caller's
+`solve` and `solve_batch` have the names and the arguments of POT, which GeomLoss shares, and its result without
+`lazy_plan`, `sparse_plan` and `citation`. `sinkhorn` has the options of the program. All take arrays of any library (`heddle.arrays.view`) and return arrays of the caller's
 library. docs/ot.md is the guide, with tables for users of POT, OTT and GeomLoss.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.

@@ -157,6 +157,8 @@ def solve_batch(
     max_iter: int | None = 1000,
     tol: Any = 1e-5,
     method: str = "auto",
+    inner_iter: int = 1,
+    inner_reg: float = 0.001,
     reg_type: str = "entropy",
     grad: Literal["envelope", "detach"] = "envelope",
     *,
@@ -186,6 +188,7 @@ def solve_batch(
         a, b: weights, B x n and B x m, or n and m for all problems. None: uniform.
         max_iter, tol: as for `solve`. The error is the Euclidean norm of the error of the column sums.
         method: ``"auto"``, ``"log_sinkhorn"`` or ``"sinkhorn"``: all are Sinkhorn's algorithm in the log domain.
+        inner_iter, inner_reg: those of POT's method ``"proximal"``; without effect.
         reg_type, grad: as for `solve`; so are all others.
 
     Returns:
