@@ -1,7 +1,7 @@
 """Reads the capsules of DLPack.
 
-The structs are those of dlpack.h. A capsule frees its tensor when Python frees the capsule, so whoever reads one keeps
-it while the memory is in use.
+The structs are those of dlpack.h. Whoever takes a tensor from a capsule renames the capsule, so that nobody else takes
+it, and calls the deleter of the tensor when its memory is no longer in use.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -48,6 +48,12 @@ class _Versioned(ctypes.Structure):
     ]
 
 
+class _Unversioned(ctypes.Structure):
+    """DLManagedTensor."""
+
+    _fields_ = [("tensor", _Tensor), ("manager", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
 #: DLPACK_FLAG_BITMASK_READ_ONLY and DLPACK_FLAG_BITMASK_IS_COPIED: nobody would see what is written to a copy.
 _NOT_WRITABLE = 1 | 2
 
@@ -71,11 +77,42 @@ _get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _get_pointer.restype, _get_pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
 
 
-def read_capsule(capsule: Any) -> tuple[int, str, tuple[int, ...], tuple[int, ...] | None, bool]:
-    """The address, element type, shape, strides (None: dense) and read-only flag of a tensor in a capsule.
+_set_name = ctypes.pythonapi.PyCapsule_SetName
+_set_name.restype, _set_name.argtypes = ctypes.c_int, (ctypes.py_object, ctypes.c_char_p)
+#: The name of a capsule by the one before it was taken. A capsule does not copy its name.
+_TAKEN = {b"dltensor_versioned": b"used_dltensor_versioned", b"dltensor": b"used_dltensor"}
+
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_MAX_RANK = 64
+
+
+class _Taken:
+    """A tensor that was taken from a capsule. It is deleted with this object."""
+
+    def __init__(self, capsule: Any, name: bytes) -> None:
+        self._address: int | None = None
+        kind = _Versioned if name == b"dltensor_versioned" else _Unversioned
+        address = _get_pointer(capsule, name)
+        self.managed = kind.from_address(address)
+        self._deleter = _Deleter(self.managed.deleter) if self.managed.deleter else None
+        # If an exception of a signal handler comes in between, the tensor is not deleted twice, but never.
+        _set_name(capsule, _TAKEN[name])
+        self._address = address
+
+    def __del__(self) -> None:
+        if self._address is not None and self._deleter is not None:
+            self._deleter(self._address)
+
+
+def read_capsule(capsule: Any) -> tuple[int, str, tuple[int, ...], tuple[int, ...] | None, bool, object]:
+    """Takes a tensor from a capsule, if it can be read.
+
+    Returns:
+        The address, element type, shape, strides (None: dense) and read-only flag of the tensor, and an object that
+        keeps it.
 
     Raises:
-        BadInput: the object is no unused capsule, or the element type is not supported.
+        BadInput: the object is no unused capsule, or the tensor is not supported. Then it stays in the capsule.
     """
     readonly = False
     if _is_valid(capsule, b"dltensor_versioned"):
@@ -83,9 +120,9 @@ def read_capsule(capsule: Any) -> tuple[int, str, tuple[int, ...], tuple[int, ..
         if versioned.major != 1:
             raise BadInput(f"expected DLPack of version 1, found version {versioned.major}.{versioned.minor}")
         readonly = bool(versioned.flags & _NOT_WRITABLE)
-        tensor = versioned.tensor
+        label, tensor = b"dltensor_versioned", versioned.tensor
     elif _is_valid(capsule, b"dltensor"):
-        tensor = _Tensor.from_address(_get_pointer(capsule, b"dltensor"))
+        label, tensor = b"dltensor", _Tensor.from_address(_get_pointer(capsule, b"dltensor"))
     else:
         raise BadInput("expected an unused capsule of DLPack, found another object")
     name = _DTYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
@@ -95,7 +132,10 @@ def read_capsule(capsule: Any) -> tuple[int, str, tuple[int, ...], tuple[int, ..
             f"dtype: expected one of {', '.join(_DTYPES.values())}, found {code}{tensor.bits}"
             + (f" in vectors of {tensor.lanes}" if tensor.lanes != 1 else "")
         )
+    if not 0 <= tensor.ndim <= _MAX_RANK or (tensor.ndim and not tensor.shape):
+        extents = "extents" if tensor.shape else "no extents"
+        raise BadInput(f"expected a tensor of DLPack with 0 to {_MAX_RANK} extents, found rank {tensor.ndim} with {extents}")
     shape = tuple(tensor.shape[: tensor.ndim]) if tensor.ndim else ()
     strides = tuple(tensor.strides[: tensor.ndim]) if tensor.ndim and tensor.strides else None
     address = (tensor.data or 0) + tensor.byte_offset if tensor.data else 0
-    return address, name, shape, strides, readonly
+    return address, name, shape, strides, readonly, _Taken(capsule, label)

@@ -63,6 +63,8 @@ class ListBinding:
         strides: Sequence[int] | None = None,
     ) -> None:
         lib = _library.library()
+        if graph.closed:
+            raise BadInput("the graph is closed")
         info = graph.executable.arguments.get(name) if isinstance(name, str) else None
         self._function = lib.heddle_bind_list_strided
         if info is None:

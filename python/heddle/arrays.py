@@ -338,8 +338,8 @@ def _read_dlpack(array: Any, stream: int) -> ArrayView:
         capsule = array.__dlpack__(**arguments)
     except (BufferError, RuntimeError) as error:
         raise BadInput(f"expected an array that DLPack can export, found {type(array).__name__}: {error}") from error
-    address, name, shape, strides, readonly = read_capsule(capsule)
-    return ArrayView(address, name, shape, strides, device, readonly, (array, capsule))
+    address, name, shape, strides, readonly, taken = read_capsule(capsule)
+    return ArrayView(address, name, shape, strides, device, readonly, (array, taken))
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -17,13 +17,12 @@ from ._refusals import REFUSALS
 from ._values import refusal
 from .dtypes import NAMES
 from .errors import BadInput
+from .graph import Graph
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
-
-    from .graph import Graph
 
 
 class BufferInfo(NamedTuple):
@@ -216,8 +215,6 @@ class Executable:
             BadInput: `device` does not exist, or the target is cpu.
             Unavailable: there is no GPU, or this process is a child of one that had used the GPU.
         """
-        from .graph import Graph
-
         return Graph(self, device=device)
 
     def _program(self, function: str) -> str:

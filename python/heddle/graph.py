@@ -236,7 +236,7 @@ class Graph:
             strides: the row stride of each member in elements, 0 if dense; None: all are dense.
 
         Raises:
-            BadInput: the graph has no such list, or a shape or stride is no integer of at least 0.
+            BadInput: the graph is closed or has no such list, or a shape or stride is no integer of at least 0.
         """
         return ListBinding(self, name, shapes, dtype=dtype, strides=strides)
 

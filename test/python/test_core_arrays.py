@@ -207,6 +207,57 @@ def test_dlpack_that_cannot_be_read():
         arrays.view(broken)
 
 
+class Stored:
+    """An object that returns one capsule again and again."""
+
+    def __init__(self, capsule):
+        self.capsule = capsule
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self, **arguments):
+        return self.capsule
+
+
+@pytest.mark.parametrize("version", ({}, {"max_version": (1, 0)}), ids=("unversioned", "versioned"))
+def test_a_capsule_is_taken_once(version):
+    """Otherwise two would free the memory. It lives as long as its view."""
+    values = numpy.arange(3.0)
+    address, uses = values.__array_interface__["data"][0], sys.getrefcount(values)
+    stored = Stored(values.__dlpack__(**version))
+    seen = arrays.view(stored)
+    assert "used_dltensor" in repr(stored.capsule)
+    with pytest.raises(heddle.BadInput, match="expected an unused capsule of DLPack"):
+        arrays.view(stored)
+    del stored
+    assert seen.address == address and sys.getrefcount(values) == uses + 1
+    del seen
+    assert sys.getrefcount(values) == uses
+    # A tensor that cannot be read stays in its capsule, which frees it.
+    integers = numpy.arange(3, dtype="u1")
+    stored = Stored(integers.__dlpack__(**version))
+    with pytest.raises(heddle.BadInput, match="found uint8"):
+        arrays.view(stored)
+    assert "used" not in repr(stored.capsule)
+    del stored
+    assert sys.getrefcount(integers) == uses
+
+
+@pytest.mark.parametrize("rank", (-1, 65, 1 << 30, 1))
+def test_dlpack_with_a_wrong_rank(rank):
+    values = numpy.ones(3)
+    capsule = values.__dlpack__()
+    tensor = _dlpack._Tensor.from_address(_dlpack._get_pointer(capsule, b"dltensor"))
+    shape, tensor.ndim = tensor.shape, rank
+    if rank == 1:
+        tensor.shape = type(tensor.shape)()
+    found = "1 with no extents" if rank == 1 else f"{rank} with extents"
+    with pytest.raises(heddle.BadInput, match=f"with 0 to 64 extents, found rank {found}$"):
+        arrays.view(Stored(capsule))
+    tensor.shape, tensor.ndim = shape, 1
+
+
 @pytest.mark.parametrize("bad", [None, 3.0, [1.0], (1,), "text", {}, object()])
 def test_objects_that_are_no_arrays(bad):
     with pytest.raises(heddle.BadInput, match=f"expected an array .*found {type(bad).__name__}"):

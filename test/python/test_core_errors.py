@@ -310,6 +310,11 @@ def test_memory(sgd):
             memory.write(numpy.ones(4, "f4"), offset)
     with pytest.raises(heddle.BadInput, match="expected a dense array"):
         memory.write(numpy.ones((4, 4), "f4")[:, 0])
+    for copy in (memory.write, memory.read):
+        with pytest.raises(heddle.BadInput, match="^array: expected at most the 12 bytes of .* behind offset 4, found 16$"):
+            copy(numpy.ones(4, "f4"), 4)
+        with pytest.raises(heddle.BadInput, match="^array: expected an array .*, found float"):
+            copy(1.0)
 
 
 def test_closed_graphs(sgd):
@@ -321,7 +326,8 @@ def test_closed_graphs(sgd):
     for function in (graph.replay, graph.prepare, graph.synchronize, lambda: graph.set_scalar("lr", 1.0),
                      lambda: graph.bind_list("grad", lists["grad"]), lambda: graph.result("param"),
                      lambda: graph.read_scalar("lr"), graph.measure, lambda: binding.bind([8, 8]),
-                     lambda: graph.set_inactive("grad", None), lambda: graph.bind_result("param", None)):
+                     lambda: graph.set_inactive("grad", None), lambda: graph.bind_result("param", None),
+                     lambda: graph.list_binding("grad", [(3, 2), (5,)])):
         with pytest.raises(heddle.BadInput, match="the graph is closed"):
             function()
 
@@ -546,6 +552,19 @@ def test_objects_live_until_the_process_ends():
         graph, memory = executable.graph(), heddle.Memory(executable, 8)
         """)
     assert result.returncode == 0 and result.stdout == "True True True\n", result.stderr
+
+
+def test_a_graph_that_is_created_while_the_interpreter_ends():
+    result = in_new_process("""
+        import builtins, heddle
+        executable = heddle.compile("sgd:lr=0.5", target="cpu")
+        class Late:
+            def __del__(self):
+                print(executable.graph() is not None)
+        builtins.late = late = Late()
+        late.itself = late
+        """)
+    assert result.returncode == 0 and result.stdout == "True\n", result.stderr
 
 
 @pytest.mark.parametrize("ending", ["", "import sys; sys.exit(0)", "del graph, executable", "del executable",

@@ -4,6 +4,7 @@ Python runs a handler between two bytecodes. A trace function that raises at a l
 test chooses. Each test raises at every line of a call in turn.
 """
 
+import inspect
 import linecache
 import os
 import sys
@@ -39,7 +40,7 @@ def lines_in(call):
 
 
 def interrupted(call, line, exception=Timeout):
-    """As `interrupted_by`, by a handler that raises an exception."""
+    """The number of lines and ends of functions that ran, and the exception of a call that is interrupted at one of them."""
 
     def handler():
         raise exception
@@ -48,12 +49,14 @@ def interrupted(call, line, exception=Timeout):
 
 
 def interrupted_by(handler, call, line):
-    """The number of lines that ran, and the exception of a call in which a handler runs before a line."""
+    """As `interrupted`, by any handler. It may run before each line, and at the end of each function."""
     count = 0
 
     def at_line(frame, event, argument):
         nonlocal count
-        if event == "line" and not is_atomic(frame.f_code.co_filename, frame.f_lineno):
+        # Python also closes a generator that nobody needs, and prints an exception of it.
+        is_end = event == "return" and not frame.f_code.co_flags & inspect.CO_GENERATOR
+        if is_end or (event == "line" and not is_atomic(frame.f_code.co_filename, frame.f_lineno)):
             count += 1
             if count == line:
                 handler()

@@ -173,6 +173,13 @@ def test_transforms(is_warm):
     assert not torch.equal(param, before)
 
 
+def test_arguments_of_step():
+    optimizer = heddle.optim.SGD([torch.nn.Parameter(torch.ones(3))], lr=1)
+    for arguments, named in (((None, 3), {}), ((), {"closures": None})):
+        with pytest.raises(TypeError, match=r"^Optimizer\.step\(\) "):
+            optimizer.step(*arguments, **named)
+
+
 def test_a_step_in_another_thread_during_a_fork():
     """The child gets an error that names the optimizer, as does its child. Other optimizers work."""
     code = """

@@ -19,6 +19,12 @@ import heddle  # noqa: E402
 import heddle.optim  # noqa: E402
 from heddle.optim import _programs  # noqa: E402
 
+@pytest.fixture(autouse=True)
+def keep_executables(monkeypatch):
+    """So that a new one is one more."""
+    monkeypatch.setattr(_programs, "EXECUTABLES", 10**6)
+
+
 DEVICES = pytest.mark.parametrize("device", support.devices())
 NAMES = pytest.mark.parametrize("name", support.NAMES)
 

@@ -1,5 +1,6 @@
 """Mistakes in rules are heddle.BadInput, and point at the user's line."""
 
+import copy
 import cProfile
 import fractions
 import math
@@ -407,6 +408,17 @@ def test_functions_outside_of_rules():
         heddle.index()  # no index
     with pytest.raises(heddle.BadInput, match=re.escape(f"{HERE}:{line_of('no extent')}: heddle.extent() is the number")):
         heddle.extent()  # no extent
+
+
+def test_a_copy_of_a_value_is_the_value():
+    def copies(p, g):
+        return copy.deepcopy([p])[0] - copy.copy(g)
+
+    def plain(p, g):
+        return p - g
+
+    texts = [heddle.rule(rule).mlir().replace("copies", "plain") for rule in (copies, plain)]
+    assert texts[0] == texts[1]
 
 
 def test_a_value_belongs_to_one_run():

@@ -48,6 +48,12 @@ class Value:
         self._trace = trace
         self._node = node
 
+    def __copy__(self) -> Value:
+        return self  # values do not change
+
+    def __deepcopy__(self, _: Any) -> Value:
+        return self
+
     def __add__(self, other: Value | float) -> Value:
         return arithmetic("add", self, other)
 

@@ -77,7 +77,9 @@ def _switch_all(optimizer: Any, to_training: bool) -> None:
         try:
             _finish(optimizer, moves, to_training)
         except BaseException:
-            _finish(optimizer, moves, to_training)
+            # The exception may also come after the last move, when the record of the moves is empty again.
+            if any(group[_MODE] != to_training for group in groups):
+                _finish(optimizer, moves, to_training)
             raise
 
 

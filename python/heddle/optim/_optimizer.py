@@ -289,6 +289,9 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
             _run(self)
         return self.grad_norm if closure is None else loss
 
+    # A TypeError about its arguments names the function that was called.
+    _closure_and_step.__qualname__ = "Optimizer.step"
+
     def _run(self) -> None:
         """The step itself."""
         scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)

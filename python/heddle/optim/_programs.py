@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import collections
 import os
 import re
 import threading
@@ -38,8 +39,9 @@ class Form(NamedTuple):
 
 
 _lock = threading.RLock()
-_texts: dict[tuple[Spec, Form], str] = {}
-_executables: dict[tuple[str, str], _executable.Executable] = {}
+#: Executables that are kept for later optimizers.
+EXECUTABLES = 256
+_executables: collections.OrderedDict[tuple[str, str], _executable.Executable] = collections.OrderedDict()
 
 
 def _unlock() -> None:
@@ -54,7 +56,7 @@ os.register_at_fork(after_in_child=_unlock)
 def text(spec: Spec, form: Form) -> str:
     """The program of an optimizer: the text of a module, or a standard program with options."""
     with _lock:
-        if (spec, form) not in _texts:
+        if form not in spec._texts:
             program = spec.program(form.families, form.groups, dict(form.options))
             if form.clip or form.scaled or spec.accumulation != 1 or spec.clip_value is not None or spec.averages:
                 module = program if "\n" in program else inspection.emit(program, "foreach")
@@ -71,8 +73,8 @@ def text(spec: Spec, form: Form) -> str:
                 if form.scaled:
                     module = _rewrite.scale(module, form.families, endings)
                 program = module
-            _texts[spec, form] = program
-        return _texts[spec, form]
+            spec._texts[form] = program
+        return spec._texts[form]
 
 
 def reduced_axes(spec: Spec, form: Form) -> set[str]:
@@ -85,17 +87,20 @@ def reduced_axes(spec: Spec, form: Form) -> set[str]:
 
 def executable(program: str, device: Any) -> _executable.Executable:
     """The executable of a program for a device of PyTorch."""
-    place = str(device)
+    key = program, str(device)
     with _lock:
-        if (program, place) not in _executables:
+        made = _executables.pop(key, None)
+        if made is None:
             if device.type == "cpu":
                 made = _executable.compile(program, target="cpu")
             else:
                 with torch.cuda.device(device):
                     torch.cuda.current_stream(device)  # creates the context
                     made = _executable.compile(program, target="cuda")
-            _executables[program, place] = made
-        return _executables[program, place]
+        _executables[key] = made  # the last one
+        while len(_executables) > EXECUTABLES:
+            _executables.popitem(last=False)
+        return made
 
 
 def sum_of_squares(families: tuple[Family, ...], scaled: bool, accumulation: float) -> str:

@@ -156,3 +156,7 @@ class Spec:
     meanings: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: The docstring of the class.
     doc: str = ""
+    #: The texts of programs by `_programs.Form`, and the optimizers with a `_tail.Tail`. They live as long as this object:
+    #: a rule of the caller may hold much memory.
+    _texts: dict[Any, str] = dataclasses.field(default_factory=dict, init=False, repr=False)
+    _extended: dict[Any, Spec] = dataclasses.field(default_factory=dict, init=False, repr=False)

@@ -55,6 +55,11 @@ class Tail(NamedTuple):
         """The optimizer with these options."""
         if self == Tail():
             return spec
+        if self not in spec._extended:
+            spec._extended[self] = self._extend(spec)
+        return spec._extended[self]
+
+    def _extend(self, spec: Spec) -> Spec:
         options = self.options()
 
         def program(families: Sequence[Family], groups: bool, values: Mapping[str, Any]) -> str:
