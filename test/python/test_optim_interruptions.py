@@ -3,6 +3,8 @@
 The exceptions are raised at every line in turn, as in test_interruptions.py.
 """
 
+import copy
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -149,4 +151,58 @@ def test_a_step_through_copies_is_done_or_not_done(count):
         optimizer.step()
         assert are_equal(params, expected[1 + done]), line
         seen.add(done)
+    assert seen == {False, True}
+
+
+STORAGES = ({}, {"state_dtype": torch.float32}, {"master": "f32", "state_dtype": torch.float32}, {"master": "split"})
+
+
+def trained(steps, options):
+    torch.manual_seed(steps)
+    params = [torch.nn.Parameter(torch.randn(5).bfloat16()) for _ in range(2)]
+    optimizer = heddle.optim.AdamW(params, lr=0.125 * steps, **options)
+    for _ in range(steps):
+        for param in params:
+            param.grad = torch.randn_like(param)
+        optimizer.step()
+    return optimizer, params
+
+
+def contents(optimizer, params):
+    """All that a load may write."""
+    states = [(key, value.tolist()) for param in params for key, value in sorted(optimizer.state[param].items())]
+    return [param.tolist() for param in params], states, optimizer.param_groups[0]["lr"]
+
+
+@pytest.mark.parametrize("options", STORAGES, ids=str)
+@pytest.mark.parametrize("name", ("load_state_dict", "load_masters"))
+def test_a_load_is_done_or_not_done(name, options):
+    source, _ = trained(2, options)
+    state_dict, values = source.state_dict(), [torch.arange(5.0) / 3, torch.arange(5.0) / 7]
+
+    def load(optimizer):
+        if name == "load_masters":
+            heddle.optim.load_masters(optimizer, values)
+        else:
+            optimizer.load_state_dict(copy.deepcopy(state_dict))  # which torch does not copy
+
+    optimizer, params = trained(1, options)
+    before = contents(optimizer, params)
+    load(optimizer)
+    after = contents(optimizer, params)
+    assert before != after
+    lines, seen = lines_in(lambda: load(trained(1, options)[0])), set()
+    start = lines_in(lambda: trained(1, options))
+    for line in range(1, lines - start + 1):
+        optimizer, params = trained(1, options)
+        _, error = interrupted(lambda: load(optimizer), line)
+        if error is None and line > lines - start - 20:
+            break
+        assert type(error) is Timeout
+        found = contents(optimizer, params)
+        assert found in (before, after), line
+        seen.add(found == after)
+        load(optimizer)
+        assert contents(optimizer, params) == after
+        optimizer.step()
     assert seen == {False, True}

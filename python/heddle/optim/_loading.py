@@ -24,12 +24,15 @@ if TYPE_CHECKING:
 def load(optimizer: Optimizer, state_dict: dict[str, Any], of_torch: Callable[[dict[str, Any]], None]) -> None:
     """Loads a state dictionary with PyTorch's method, `of_torch`.
 
+    An exception of a signal handler reaches the caller when the state is that before, or when all of it is loaded.
+
     Raises:
         BadInput: the state does not fit. Nothing is written.
     """
     stores = optimizer.spec.stores
     entries = _masters.stored_entries(optimizer.param_groups)
     given: list[Any] = []
+    state = optimizer.state
 
     def check(_: Any, loaded: dict[str, Any]) -> None:
         given.append(loaded)  # what the caller's hooks have made of it
@@ -48,6 +51,10 @@ def load(optimizer: Optimizer, state_dict: dict[str, Any], of_torch: Callable[[d
     after = optimizer.register_load_state_dict_post_hook(restore, prepend=True)
     try:
         of_torch(state_dict)
+    except BaseException:
+        if optimizer.state is not state:
+            restore(optimizer)
+        raise
     finally:
         before.remove()
         after.remove()
@@ -72,7 +79,20 @@ def set_attributes(optimizer: Optimizer, state: dict[str, Any], of_torch: Callab
     optimizer._max_norm = getattr(optimizer, "_max_norm", None)
     optimizer._tail = getattr(optimizer, "_tail", Tail())
     optimizer.grad_norm = getattr(optimizer, "grad_norm", None)
-    of_torch(state)
+    try:
+        of_torch(state)
+        _complete(optimizer)
+    except BaseException:  # that of a signal handler
+        if getattr(optimizer, "state", None) is not before:
+            _complete(optimizer)
+        raise
+    if captured and before is not None:
+        _keep_tensors(optimizer.state, before)
+        _begun.restart(optimizer, before, hidden)
+
+
+def _complete(optimizer: Optimizer) -> None:
+    """Makes of PyTorch's attributes those of this class."""
     optimizer._add_tail(optimizer._tail)
     spec = optimizer.spec
     for group in optimizer.param_groups:
@@ -82,9 +102,6 @@ def set_attributes(optimizer: Optimizer, state: dict[str, Any], of_torch: Callab
         group.update(spec.fixed)  # state of torch.optim.Adam that AdamW loads
         for name, value in _average.entries(spec).items():
             group.setdefault(name, value)
-    if captured and before is not None:
-        _keep_tensors(optimizer.state, before)
-        _begun.restart(optimizer, before, hidden)
 
 
 def _keep_tensors(state: Mapping[Any, Any], before: Mapping[Any, Any]) -> None:

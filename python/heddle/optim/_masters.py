@@ -107,8 +107,16 @@ def load_masters(optimizer: Optimizer, values: Sequence[Any]) -> None:
     with making_tensors():
         # A value may be another parameter, which is written before it is read.
         values = [value.clone() if _memory(value) in own else value for value in values]
-        for (group, param), value in zip(pairs, values):
-            _set_master(group, param, optimizer.state[param], value)
+        try:
+            _set_masters(optimizer, pairs, values)
+        except BaseException:  # that of a signal handler, which reaches the caller when all are set
+            _set_masters(optimizer, pairs, values)
+            raise
+
+
+def _set_masters(optimizer: Optimizer, pairs: Sequence[tuple[Any, Any]], values: Sequence[Any]) -> None:
+    for (group, param), value in zip(pairs, values):
+        _set_master(group, param, optimizer.state[param], value)
 
 
 def _memory(value: Any) -> tuple[Any, int]:
