@@ -59,6 +59,7 @@ exit codes: 0 success, 1 a failure, 2 bad usage or bad input""",
             epilog=details,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+        command.register("action", None, _Value)  # of options that name no action
         if program:
             command.add_argument("program", metavar="PROGRAM", help="a file, '-', or a standard program (see below)")
         return command
@@ -70,7 +71,7 @@ exit codes: 0 success, 1 a failure, 2 bad usage or bad input""",
 emit and compilation for a named architecture work, too. The exit code is 1 only if no program can run.""",
         program=False,
     )
-    command.add_argument("--json", action="store_true", help="print JSON")
+    command.add_argument("--json", action=_Flag, help="print JSON")
 
     command = add(
         "explain",
@@ -85,7 +86,7 @@ examples:
     )
     command.add_argument("--shapes", metavar="FILE[:MODEL]", help="shapes of the members (default: one of 1000 x 1000)")
     command.add_argument("--arch", metavar="sm_90", help="architecture (default: that of the GPU, or sm_90)")
-    command.add_argument("--json", action="store_true", help="print JSON")
+    command.add_argument("--json", action=_Flag, help="print JSON")
 
     command = add(
         "run",
@@ -124,9 +125,9 @@ examples:
     command.add_argument(
         "--set", type=_setting, action="append", default=[], metavar="NAME=VALUE", help="set a scalar; repeatable"
     )
-    command.add_argument("--check", action="store_true", help="compare the results with the reference interpreter")
+    command.add_argument("--check", action=_Flag, help="compare the results with the reference interpreter")
     command.add_argument(
-        "--allow-unchecked", action="store_true", help="accept results of which the check says little"
+        "--allow-unchecked", action=_Flag, help="accept results of which the check says little"
     )
     command.add_argument("--data", metavar="FILE.npz", help="take lists and scalars from a file of numpy.savez")
     command.add_argument(
@@ -137,7 +138,7 @@ examples:
         metavar="NAME=KIND[:FACTOR]",
         help="the numbers of a list; repeatable",
     )
-    command.add_argument("--json", action="store_true", help="print JSON")
+    command.add_argument("--json", action=_Flag, help="print JSON")
 
     command = add(
         "emit",
@@ -157,17 +158,51 @@ examples:
     return parser
 
 
+def _check_digits(text: str) -> None:
+    """Refuses what Python reads as a number and the command of C++ does not: ``1_000``, and digits of other scripts.
+
+    Raises:
+        ValueError: it is so.
+    """
+    if "_" in text or not text.isascii():
+        raise ValueError
+
+
 def _integer(least: int) -> Any:
+    most = (1 << 63) - 1
+
     def read(text: str) -> int:
         try:
+            _check_digits(text)
             value = int(text)
         except ValueError:
             value = least - 1
-        if value < least:
-            raise argparse.ArgumentTypeError(f"expected an integer of at least {least}, found '{text}'")
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"expected an integer from {least} to 2^63 - 1, found '{text}'")
         return value
 
     return read
+
+
+class _Value(argparse.Action):
+    """An option with a value, which is given once."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        if option_string is not None and getattr(namespace, self.dest) is not self.default:
+            raise argparse.ArgumentError(self, "given twice: give it once")
+        setattr(namespace, self.dest, values)
+
+
+class _Flag(argparse.Action):
+    """An option without a value, which is given once."""
+
+    def __init__(self, option_strings: Any, dest: str, help: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=False, help=help)
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        if getattr(namespace, self.dest):
+            raise argparse.ArgumentError(self, "given twice: give it once")
+        setattr(namespace, self.dest, True)
 
 
 def _named(text: str, form: str) -> tuple[str, str]:
@@ -180,6 +215,7 @@ def _named(text: str, form: str) -> tuple[str, str]:
 def _setting(text: str) -> tuple[str, float]:
     name, value = _named(text, "NAME=VALUE")
     try:
+        _check_digits(value)
         number = float(value)
         isinteger = value.lstrip("+-").isdecimal()
         if (isinteger and number != int(value)) or (math.isinf(number) and any(map(str.isdigit, value))):
@@ -197,6 +233,7 @@ def _filling(text: str) -> tuple[str, Filling]:
     if kind not in KINDS:
         raise argparse.ArgumentTypeError(f"expected NAME=KIND with one of {', '.join(KINDS)}, found '{text}'")
     try:
+        _check_digits(factor)
         number = float(factor) if colon else 1.0
         if not math.isfinite(number):
             raise ValueError

@@ -112,14 +112,19 @@ def read_data(path: str, executable: Executable) -> Data:
     def fault(text: str) -> BadInput:
         return BadInput(f"data file '{short_text(path)}': {text}")
 
+    name = arrays = None
     try:
         loaded = numpy.load(path, allow_pickle=False)
-        arrays = None
         if not isinstance(loaded, numpy.ndarray):
+            arrays = {}
             with loaded as file:
-                arrays = {name: file[name] for name in file.files}
+                for name in file.files:
+                    arrays[name] = file[name]
     except OSError as error:
         raise fault(error.strerror or str(error)) from None
+    except MemoryError as error:
+        where = "" if name is None else f"array '{short_text(name)}': "
+        raise fault(f"{where}expected an array that fits into memory, found another one: {error}") from None
     except (ValueError, EOFError, KeyError, zipfile.BadZipFile):
         raise fault("expected a file of numpy.savez (.npz) without Python objects, found another one") from None
     if arrays is None:

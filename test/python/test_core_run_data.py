@@ -1,8 +1,10 @@
 """python -m heddle run: arrays of a data file, and the kinds of numbers of --fill, as in the tool `heddle run`."""
 
+import io
 import json
 import pathlib
 import subprocess
+import zipfile
 
 import numpy
 import pytest
@@ -111,6 +113,17 @@ def test_files_that_are_no_data(program, capsys, content, text):
     numpy.savez("objects.npz", x=numpy.array([{}], dtype=object))
     assert main(["run", "changed.mlir", "--data", "objects.npz", "--target", "cpu"]) == 2
     assert "without Python objects" in capsys.readouterr().err
+
+
+def test_an_array_that_claims_more_than_there_is(program, capsys):
+    """Its header says 2^60 elements."""
+    header = io.BytesIO()
+    numpy.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": (1 << 60,)})
+    with zipfile.ZipFile("data.npz", "w") as file:
+        file.writestr("x.npy", header.getvalue())
+    assert main(["run", "changed.mlir", "--data", "data.npz", "--target", "cpu"]) == 2
+    found = capsys.readouterr().err
+    assert "data file 'data.npz': array 'x': expected an array that fits into memory, found another one" in found
 
 
 @pytest.mark.parametrize(("arguments", "text"), [
