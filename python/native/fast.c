@@ -749,10 +749,10 @@ static Py_ssize_t countNext(const Sequence *sequence, Py_ssize_t first,
   if (!reader->versions || (gradient && !reader->words))
     return 0;
   PyObject *object = borrowed(sequence, first);
-  if (!object)
+  if (!object) {
     PyErr_Clear(); /* The caller reads it again. */
-  if (!object)
     return 0;
+  }
   Py_ssize_t size = sequence->items ? sequence->size - first : 1;
   PyObject *const *items = sequence->items ? sequence->items + first : &object;
   return gradient ? countGradientChanges(reader->versions, reader->words, items,
@@ -780,33 +780,35 @@ static PyObject *countAll(const Sequence *sequence, const Reader *reader,
   return left;
 }
 
-static PyObject *changes(PyObject *module, PyObject *const *arguments,
+/* Counts changes of the tensors in the first argument, or of their gradients.
+ */
+static PyObject *countIn(const char *name, const char *label,
+                         Gradient *gradient, PyObject *const *arguments,
                          Py_ssize_t count) {
   Sequence sequence;
   const Reader *reader;
-  if (!expectArguments("count_changes", count, 2, 2) ||
-      !readSequence(arguments[0], "tensors", &sequence) ||
+  if (!expectArguments(name, count, 2, 2) ||
+      !readSequence(arguments[0], label, &sequence) ||
       !readApi(arguments[1], &reader))
     return NULL;
-  return reader ? countAll(&sequence, reader, NULL)
-                : callFallback("count_changes", arguments, count);
+  return reader ? countAll(&sequence, reader, gradient)
+                : callFallback(name, arguments, count);
+}
+
+static PyObject *changes(PyObject *module, PyObject *const *arguments,
+                         Py_ssize_t count) {
+  return countIn("count_changes", "tensors", NULL, arguments, count);
 }
 
 static PyObject *gradientChanges(PyObject *module, PyObject *const *arguments,
                                  Py_ssize_t count) {
-  Sequence sequence;
-  const Reader *reader;
-  if (!expectArguments("count_gradient_changes", count, 2, 2) ||
-      !readSequence(arguments[0], "params", &sequence) ||
-      !readApi(arguments[1], &reader))
+  Gradient gradient = {PyUnicode_InternFromString("grad"), NULL, NULL, NULL};
+  if (!gradient.name)
     return NULL;
-  if (!reader)
-    return callFallback("count_gradient_changes", arguments, count);
-  Gradient gradient = {PyUnicode_FromString("grad"), NULL, NULL, NULL};
   PyObject *left =
-      gradient.name ? countAll(&sequence, reader, &gradient) : NULL;
+      countIn("count_gradient_changes", "params", &gradient, arguments, count);
+  Py_DECREF(gradient.name);
   Py_XDECREF(gradient.descriptor);
-  Py_XDECREF(gradient.name);
   return left;
 }
 
