@@ -79,8 +79,9 @@ _get_pointer.restype, _get_pointer.argtypes = ctypes.c_void_p, (ctypes.py_object
 
 _set_name = ctypes.pythonapi.PyCapsule_SetName
 _set_name.restype, _set_name.argtypes = ctypes.c_int, (ctypes.py_object, ctypes.c_char_p)
-#: The name of a capsule by the one before it was taken. A capsule does not copy its name.
-_TAKEN = {b"dltensor_versioned": b"used_dltensor_versioned", b"dltensor": b"used_dltensor"}
+#: The names of a capsule before and after its tensor is taken. A capsule does not copy its name.
+_VERSIONED, _UNVERSIONED = b"dltensor_versioned", b"dltensor"
+_TAKEN = {_VERSIONED: b"used_dltensor_versioned", _UNVERSIONED: b"used_dltensor"}
 
 _Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _MAX_RANK = 64
@@ -89,12 +90,10 @@ _MAX_RANK = 64
 class _Taken:
     """A tensor that was taken from a capsule. It is deleted with this object."""
 
-    def __init__(self, capsule: Any, name: bytes) -> None:
+    def __init__(self, capsule: Any, name: bytes, deleter: int | None) -> None:
         self._address: int | None = None
-        kind = _Versioned if name == b"dltensor_versioned" else _Unversioned
+        self._deleter = _Deleter(deleter) if deleter else None
         address = _get_pointer(capsule, name)
-        self.managed = kind.from_address(address)
-        self._deleter = _Deleter(self.managed.deleter) if self.managed.deleter else None
         # If an exception of a signal handler comes in between, the tensor is not deleted twice, but never.
         _set_name(capsule, _TAKEN[name])
         self._address = address
@@ -115,16 +114,17 @@ def read_capsule(capsule: Any) -> tuple[int, str, tuple[int, ...], tuple[int, ..
         BadInput: the object is no unused capsule, or the tensor is not supported. Then it stays in the capsule.
     """
     readonly = False
-    if _is_valid(capsule, b"dltensor_versioned"):
-        versioned = _Versioned.from_address(_get_pointer(capsule, b"dltensor_versioned"))
-        if versioned.major != 1:
-            raise BadInput(f"expected DLPack of version 1, found version {versioned.major}.{versioned.minor}")
-        readonly = bool(versioned.flags & _NOT_WRITABLE)
-        label, tensor = b"dltensor_versioned", versioned.tensor
-    elif _is_valid(capsule, b"dltensor"):
-        label, tensor = b"dltensor", _Tensor.from_address(_get_pointer(capsule, b"dltensor"))
+    managed: _Versioned | _Unversioned
+    if _is_valid(capsule, _VERSIONED):
+        label, managed = _VERSIONED, _Versioned.from_address(_get_pointer(capsule, _VERSIONED))
+        if managed.major != 1:
+            raise BadInput(f"expected DLPack of version 1, found version {managed.major}.{managed.minor}")
+        readonly = bool(managed.flags & _NOT_WRITABLE)
+    elif _is_valid(capsule, _UNVERSIONED):
+        label, managed = _UNVERSIONED, _Unversioned.from_address(_get_pointer(capsule, _UNVERSIONED))
     else:
         raise BadInput("expected an unused capsule of DLPack, found another object")
+    tensor = managed.tensor
     name = _DTYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
     if name is None:
         code = _CODES.get(tensor.code, f"type {tensor.code} of ")
@@ -138,4 +138,4 @@ def read_capsule(capsule: Any) -> tuple[int, str, tuple[int, ...], tuple[int, ..
     shape = tuple(tensor.shape[: tensor.ndim]) if tensor.ndim else ()
     strides = tuple(tensor.strides[: tensor.ndim]) if tensor.ndim and tensor.strides else None
     address = (tensor.data or 0) + tensor.byte_offset if tensor.data else 0
-    return address, name, shape, strides, readonly, _Taken(capsule, label)
+    return address, name, shape, strides, readonly, _Taken(capsule, label, managed.deleter)
