@@ -470,7 +470,7 @@ class Graph:
 
     def close(self) -> None:
         """Frees the graph now. Wait for the stream first. Later calls raise `BadInput`."""
-        self._turn()
+        self._turn()  # not within another call, for which the finalizer would wait
         self._finalizer()
         if self._handle:  # the finalizer was interrupted, and runs only once
             self._free()

@@ -38,7 +38,7 @@ What a `Spec` has to provide:
     Results are those that replace donated arguments, in any order. The program may not write anything else.
 
     `options` has the value of each entry that `options` of the `Spec` names, for each that `optional` names, whether it
-    is not zero in some group, and True for each that `low` names and that is below 0.5 in some group.
+    is not zero in some group, and True for each that `low` names and that is at most 0.5 in some group.
 
 ``defaults``
     the entries of a group in ``param_groups`` with their defaults, in the order of the class's signature.
@@ -91,7 +91,7 @@ class Spec:
     #: Hyperparameters that the program leaves out if they are zero in every group, such as ``weight_decay``. The first
     #: value other than zero compiles another program. None counts as zero if it is the default.
     optional: Sequence[str] = ()
-    #: Hyperparameters whose program computes otherwise if some group has less than 0.5, as torch's ``lerp`` does:
+    #: Hyperparameters whose program computes otherwise if some group has at most 0.5, as torch's ``lerp`` does:
     #: ``beta1``. That program holds for all values.
     low: Sequence[str] = ()
     #: Hyperparameters for which zero is an option as well, because the state depends on it, such as ``momentum``.

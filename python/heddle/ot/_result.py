@@ -55,7 +55,10 @@ _SIDES = {1: 0, 2: 1}
 _SUMS = 4
 _NOT_FINITE = 64
 _INFEASIBLE = 128
-_NUMBERS = "M: expected costs that are not NaN or -inf, also divided by the strength of the regularization, and initial potentials that are not NaN"
+_NUMBERS = (
+    "M: expected costs that are not NaN or -inf, also divided by the strength of the regularization, and initial "
+    "potentials that are not NaN"
+)
 
 
 #: What has the place of attributes of results of POT and OTT (docs/ot.md).

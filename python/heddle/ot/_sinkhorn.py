@@ -75,7 +75,8 @@ def sinkhorn(
             positive and one for each iteration, whose last entry is at most `eps` (for a batch also one vector for each
             problem). Values on a GPU are not checked, because this would wait for it. None is larger than the largest
             `eps`.
-        eps0, decay: for geometric annealing, without effect otherwise. `eps0` has the range of `eps`, and `decay` is between 0 and 1.
+        eps0, decay: for geometric annealing, without effect otherwise. `eps0` has the range of `eps`, and `decay` is
+            between 0 and 1.
         tol: a problem stops when its error is at most `tol`; negative: every problem runs `limit` iterations.
         limit: the largest number of iterations.
         matrix: ``"log_kernel"``: `M` is -C / eps.
