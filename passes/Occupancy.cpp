@@ -71,6 +71,24 @@ static bool mapsInRounds(SweepOp sweep, const SweepLayout &layout,
 /// roots. With 32, NVRTC 13 spills, and the kernel is compiled again.
 static constexpr int64_t kLeastForDivisions = 40;
 
+/// The words of elements that a thread holds. If a segment writes no elements,
+/// it holds those of all rounds at once.
+static int64_t elementWords(SweepOp sweep, const SweepLayout &layout,
+                            unsigned number) {
+  const SegmentLayout &segment = layout.segments[number];
+  int64_t rounds = writesElements(segment) ? 1 : roundsOf(layout, segment);
+  int64_t halfWords = 0;
+  for (int slot : segment.inputs)
+    if (slot >= 0 && segment.operands[slot].index == kI) {
+      const OperandSlot &operand = segment.operands[slot];
+      halfWords += segment.vector * rounds *
+                   (storageBytes(operand.storage) == 8 ? 4
+                    : arePacked(operand)               ? 1
+                                                       : 2);
+    }
+  return llvm::divideCeil(halfWords, 2);
+}
+
 /// Registers of a thread: for its elements, for addresses and intermediate
 /// values (two thirds as many, plus 12), and for scalars that are loaded. A
 /// double takes two registers; its divisions and square roots need more, least
@@ -79,32 +97,24 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
                                unsigned number) {
   const SegmentLayout &segment = layout.segments[number];
   Block &body = sweep.getSegmentBlock(number);
-  int64_t halfWords = 0, loaded = 0;
-  // If a segment writes no elements, a thread holds those of all rounds at
-  // once.
+  int64_t loaded = 0, byAddress = 0;
   bool writes = writesElements(segment);
-  int64_t rounds = writes ? 1 : roundsOf(layout, segment);
   bool doubles = llvm::any_of(body.getOps<ReduceOp>(), [](ReduceOp op) {
     return op.getValue().getType().isF64();
   });
   bool packed = false;
   for (auto [argument, slot] : llvm::zip(body.getArguments(), segment.inputs)) {
-    if (slot < 0 && !layout.scalars[-1 - slot].isByValue)
-      loaded += 3;
+    byAddress += slot < 0 && !layout.scalars[-1 - slot].isByValue;
     if (slot >= 0 && segment.operands[slot].index == kScalar &&
         storageBytes(segment.operands[slot].storage) == 8)
       loaded += 3;
     if (slot < 0 || segment.operands[slot].index != kI)
       continue;
     const OperandSlot &operand = segment.operands[slot];
-    bool wide = storageBytes(operand.storage) == 8;
-    doubles |= wide;
+    doubles |= storageBytes(operand.storage) == 8;
     packed |= arePacked(operand);
-    halfWords += segment.vector * rounds *
-                 (wide                 ? 4
-                  : arePacked(operand) ? 1
-                                       : 2);
   }
+  loaded += byAddress * (doubles || packed ? 3 : 2);
   // Extents and positions have 64 bits; conversions of them need registers.
   // Drawn numbers are words of a block of the generator.
   auto levels = Levels::infer(sweep, number);
@@ -118,7 +128,7 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
     else if (auto random = dyn_cast<foreach::RandomOp>(op);
              random && isDrawn(random, *levels))
       loaded += segment.vector * storageBytes(random.getType()) / 4;
-  int64_t words = llvm::divideCeil(halfWords, 2);
+  int64_t words = elementWords(sweep, layout, number);
   // With several segments, the descriptor of the tile stays in registers.
   int64_t ofDoubles = !doubles                      ? 0
                       : segment.vector > 2          ? 24
@@ -151,22 +161,35 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
          });
 }
 
-/// Blocks of a segment that maps elements in several rounds, unless some of
-/// several sizes have 16 bits: with more, memory is not faster. NVRTC 13 spills
-/// the long math of precomputed scalars if five blocks have to fit, and a
-/// kernel that spills is compiled again.
-static constexpr int64_t kBlocksOfRounds = 5, kBlocksBesideLongMath = 4;
+/// Blocks of a segment that maps elements in several rounds: with more, memory
+/// is not faster. If threads hold few words of f32, a short list is, by 2 %.
+/// NVRTC 13 spills the long math of precomputed scalars if five blocks have to
+/// fit, and a kernel that spills is compiled again.
+static constexpr int64_t kBlocksOfRounds = 5, kBlocksOfShortRounds = 6,
+                         kFewWords = 12, kBlocksBesideLongMath = 4;
+
+/// The most blocks of a segment.
+static int64_t mostBlocks(SweepOp sweep, const SweepLayout &layout,
+                          unsigned number) {
+  constexpr int64_t unlimited = 8;
+  const SegmentLayout &segment = layout.segments[number];
+  if (!mapsInRounds(sweep, layout, number))
+    return unlimited;
+  if (hasLongMath(sweep, number))
+    return kBlocksBesideLongMath;
+  if (llvm::any_of(segment.operands, arePacked)) {
+    // Elements of several sizes: some have 16 bits.
+    return segment.vector < 8 ? unlimited : kBlocksOfRounds;
+  }
+  return elementWords(sweep, layout, number) <= kFewWords ? kBlocksOfShortRounds
+                                                          : kBlocksOfRounds;
+}
 
 static int64_t streamBlocks(SweepOp sweep, const SweepLayout &layout) {
   int64_t registers = 0, most = 8;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     registers = std::max(registers, streamRegisters(sweep, layout, s));
-    bool isMixed = layout.segments[s].vector < 8 &&
-                   llvm::any_of(layout.segments[s].operands, arePacked);
-    if (mapsInRounds(sweep, layout, s))
-      most = std::min(most, hasLongMath(sweep, s) ? kBlocksBesideLongMath
-                            : isMixed             ? most
-                                                  : kBlocksOfRounds);
+    most = std::min(most, mostBlocks(sweep, layout, s));
   }
   return blocksFor(registers, layout.threads, most);
 }

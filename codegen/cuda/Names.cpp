@@ -22,7 +22,7 @@ static bool isUsedBySource(StringRef name) {
   static const llvm::StringSet<> words = [] {
     SmallVector<StringRef> list;
     StringRef("threadIdx blockIdx blockDim gridDim warpSize aligned round "
-              "base first_tile more limit arrived vector width heddle "
+              "base first_tile more limit is_last vector width heddle "
               "ByValue tile tile_index table at next row column k exp log "
               "sqrt sqrtf expf logf pow powf fabs fabsf fma fmaf tanh tanhf "
               "sin sinf cos cosf erf erff floor floorf ceil ceilf exp2 "

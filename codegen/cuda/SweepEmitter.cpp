@@ -345,7 +345,7 @@ void SegmentEmitter::arriveEarly() {
       seen += (seen.empty() ? "" : " || ") + scope[argument] +
               (isa<FloatType>(argument.getType()) ? " != " + scope[argument]
                                                   : " == 0");
-  os << "const unsigned arrived =\n    "
+  os << "const bool is_last =\n    "
         "heddle::arrive_early(&params.table.tickets"
         "[tile.member], tile.tiles, "
      << (seen.empty() ? "false" : seen) << ");\n";
@@ -462,8 +462,8 @@ LogicalResult SegmentEmitter::emitWalkFunction() {
   if (failed(emitWalk()))
     return failure();
   if (arrivesEarly())
-    os << "return arrived;\n";
-  endFunction("", arrivesEarly() ? "unsigned" : "void", "walk");
+    os << "return is_last;\n";
+  endFunction("", arrivesEarly() ? "bool" : "void", "walk");
   return success();
 }
 
@@ -570,9 +570,7 @@ void SegmentEmitter::emitProcessFunction() {
   if (names.functions->takes(functionName("walk"), vectorFlag()))
     os << "const bool " << vectorFlag() << " = " << whole << ";\n";
   if (arrivesEarly())
-    os << "const unsigned arrived = " << callOf("walk") << ";\n"
-       << "if (threadIdx.x == 0 && arrived == tile.tiles - 1)\n  "
-       << callOf("end") << ";\n";
+    os << "if (" << callOf("walk") << ")\n  " << callOf("end") << ";\n";
   else if (!slots.held || slots.columns)
     os << callOf("walk") << ";\n";
   if (slots.endsMembers && slots.columns)

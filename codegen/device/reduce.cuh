@@ -214,13 +214,14 @@ __device__ __forceinline__ bool arrives_last(unsigned *ticket, int expected) {
 }
 
 // Counts this block before its work is done. The block's reads of the member's own
-// scalars must be complete; `seen`, which is computed from them, ensures this. The
-// block whose first thread gets `expected` - 1 overwrites those scalars after its
-// stores. The count has relaxed order: no block reads data because of it, and a
+// scalars must be complete; `seen`, which is computed from them, ensures this. True in
+// the first thread of the last of `expected` blocks, which overwrites those scalars after
+// its stores. The count has relaxed order: no block reads data because of it, and a
 // release here costs 2 to 5 % of a step.
-__device__ __forceinline__ unsigned arrive_early(unsigned *ticket, int expected, bool seen) {
+__device__ __forceinline__ bool arrive_early(unsigned *ticket, int expected, bool seen) {
   __syncthreads_or(seen);
-  return threadIdx.x == 0 && expected > 1 ? count_arrival(ticket, expected) : 0;
+  const unsigned before = threadIdx.x == 0 && expected > 1 ? count_arrival(ticket, expected) : 0;
+  return threadIdx.x == 0 && before == static_cast<unsigned>(expected - 1);
 }
 
 } // namespace heddle

@@ -494,7 +494,7 @@ struct RangeOperations {
     for (int64_t k = 0; k < count; ++k) {
       IntegerRange a = integerAt(body, x.a, k);
       double low = floatOf(a.low, x.from), high = floatOf(a.high, x.from);
-      bool isOrdered = low == low && high == high && a.low < 0 == a.high < 0;
+      bool isOrdered = low == low && high == high && (a.low < 0) == (a.high < 0);
       set(body, x.result, k,
           a.isExact()  ? Range::exactly(value[k])
           : !isOrdered ? Range::anything()
@@ -651,7 +651,7 @@ struct RangeOperations {
   }
   static Body::Run special(arith::ShRSIOp) {
     return integerFirst<[](int64_t a, int64_t b, unsigned width) -> int64_t {
-      return a >> (beyond(b, width) ? 63 : b);
+      return (a >> (beyond(b, width) ? 63 : b));
     }>;
   }
   static Body::Run special(arith::RemFOp) { return floats<2, remainder>; }
@@ -670,19 +670,19 @@ Body::Run Body::rangeOf(Operation *op) {
   if (auto type = op->getResult(0).getType(); type.isF16() || type.isBF16())
     return Operations::stored;
 #define FLOAT1(EXPRESSION)                                                     \
-  Operations::float1<[](double a) { return EXPRESSION; }>
+  Operations::float1<[](double a) { return (EXPRESSION); }>
 #define FLOAT2(EXPRESSION)                                                     \
-  Operations::float2<[](double a, double b) { return EXPRESSION; }>
+  Operations::float2<[](double a, double b) { return (EXPRESSION); }>
 #define FLOAT3(EXPRESSION)                                                     \
-  Operations::float3<[](double a, double b, double c) { return EXPRESSION; }>
+  Operations::float3<[](double a, double b, double c) { return (EXPRESSION); }>
 #define INTEGER1(EXPRESSION)                                                   \
   Operations::integer1<[](int64_t a, unsigned width) -> int64_t {              \
-    return EXPRESSION;                                                         \
+    return (EXPRESSION);                                                         \
   }>
 #define INTEGER2(EXPRESSION)                                                   \
   Operations::integer2<[](uint64_t a, uint64_t b, unsigned width) -> int64_t { \
     (void)width;                                                               \
-    return EXPRESSION;                                                         \
+    return (EXPRESSION);                                                         \
   }>
 #define ENDS(REFERENCE) REFERENCE
 #define WHOLE(REFERENCE) Operations::anyInteger

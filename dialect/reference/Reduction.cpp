@@ -111,8 +111,7 @@ static void addExponentials(Reduction &r, const double *values, int64_t count) {
   std::vector<double> terms(values, values + count);
   for (double &term : terms)
     term = r.round(std::exp(r.round(term - top)));
-  double added =
-      tree<[](double a, double b) { return a + b; }>(r, terms.data(), count);
+  double added = tree<plus>(r, terms.data(), count);
   double kept = r.round(r.sum * r.round(std::exp(r.round(r.top - top))));
   r.sum = r.round(kept + added);
   r.top = top;

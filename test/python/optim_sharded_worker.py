@@ -69,6 +69,23 @@ def train(rank, model, x, name):
     compare(ours, theirs, list(model.parameters()), list(other.parameters()))
 
 
+def returns_at_once(device, mesh):
+    """With NCCL, no process waits on the host: a step returns while the GPU still does what was asked of it before."""
+    params = [torch.nn.Parameter(distribute_tensor(torch.ones(6, 3, device=device), mesh, [Shard(0)])) for _ in range(3)]
+    optimizer = heddle.optim.chain(clip_grad_norm=0.5, optimizer=heddle.optim.AdamW(params, lr=0.1))
+    for param in params:
+        param.grad = distribute_tensor(torch.ones(6, 3, device=device), mesh, [Shard(0)])
+    for _ in range(3):  # the first steps compile, capture and connect
+        optimizer.step()
+    torch.cuda.synchronize()
+    before = torch.cuda.Event()
+    torch.cuda._sleep(2_000_000_000)  # cycles: a second
+    before.record()
+    norm = optimizer.step()
+    assert not before.query(), "the step has waited for the GPU"
+    torch.testing.assert_close(norm.item(), 54.0**0.5, rtol=1e-6, atol=0)
+
+
 def mixed(device, mesh):
     """Shards, replicas and plain tensors in one optimizer; some without gradient."""
     torch.manual_seed(1)
@@ -211,6 +228,8 @@ def line(rank, world, device, folder):
         torch.manual_seed(0)
         layers = [torch.nn.Linear(4, 7), torch.nn.Linear(7, 3), torch.nn.Linear(3, 1)]
         train(rank, torch.nn.Sequential(*layers).to(device), torch.ones(2, 4, device=device) * (rank + 1), name)
+    if device.type == "cuda":
+        returns_at_once(device, mesh)
     mixed(device, mesh)
     reductions(device, mesh)
     rounding(device, mesh)

@@ -131,7 +131,7 @@ const std::vector<std::string> &attempts() {
       "table",
       "whole",
       "aligned",
-      "arrived",
+      "is_last",
       "stale",
       "precomputed",
       "own",
