@@ -233,13 +233,19 @@ LogicalResult TrafficAttr::verify(EmitError error, int64_t argument,
 static constexpr int64_t kMostThreads = 2048;
 
 LogicalResult VariantAttr::verify(EmitError error, ScalarPassing,
-                                  int64_t blocks, int64_t percent) {
+                                  int64_t blocks, int64_t percent,
+                                  int64_t columns) {
   if (blocks < 1 || blocks > 32)
     return error() << "expected 1 to 32 blocks on a multiprocessor, found "
                    << blocks;
   if (percent < 0 || percent > 100)
     return error() << "expected 'evict_first_l2_percent' from 1 to 100, found "
                    << percent;
+  if (columns < 0)
+    return error() << "expected 'max_columns' of at least 1, found " << columns;
+  if (percent && columns)
+    return error() << "expected 'evict_first_l2_percent' or 'max_columns', "
+                      "found both";
   return success();
 }
 
@@ -252,10 +258,12 @@ LogicalResult LaunchAttr::verify(EmitError error,
   for (auto [k, variant] : llvm::enumerate(variants))
     if (llvm::any_of(variants.take_front(k), [&](VariantAttr other) {
           return other.getScalars() == variant.getScalars() &&
-                 other.isEvictFirst() == variant.isEvictFirst();
+                 other.isEvictFirst() == variant.isEvictFirst() &&
+                 other.isForHeldRows() == variant.isForHeldRows();
         }))
-      return error() << "expected variants that differ in 'scalars' or "
-                        "'evict_first_l2_percent', found another "
+      return error() << "expected variants that differ in 'scalars', "
+                        "'evict_first_l2_percent' or 'max_columns', found "
+                        "another "
                      << variant;
   if (!waits.empty() && waits.size() != arrivals.size())
     return error() << "expected as many waits as arrivals, " << arrivals.size()

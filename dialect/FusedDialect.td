@@ -122,19 +122,24 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
     is the number of blocks that must be able to reside on a multiprocessor; it bounds the registers of a thread.
     `evict_first_l2_percent` marks the evict-first variant, for elements that nearly fit the L2 cache: replaced elements
     leave the cache first. The variant is used if the elements take at most this percentage of the L2 cache. Its size is
-    known when buffers are bound.
+    known when buffers are bound. `max_columns` marks the variant for held rows, which contains no form of wider
+    rows, and so needs fewer registers. It is used if no row has more columns.
 
     ```mlir
     #fused.variant<scalars = value, blocks = 6, evict_first_l2_percent = 97>
+    #fused.variant<scalars = value, blocks = 5, max_columns = 4096>
     ```
   }];
   let parameters = (ins "ScalarPassing":$scalars, "int64_t":$blocks,
-                        DefaultValuedParameter<"int64_t", "0">:$evictFirstL2Percent);
+                        DefaultValuedParameter<"int64_t", "0">:$evictFirstL2Percent,
+                        DefaultValuedParameter<"int64_t", "0">:$maxColumns);
   let assemblyFormat = [{ `<` `scalars` `=` $scalars `,` `blocks` `=` $blocks
-                          (`,` `evict_first_l2_percent` `=` $evictFirstL2Percent^)? `>` }];
+                          (`,` `evict_first_l2_percent` `=` $evictFirstL2Percent^)?
+                          (`,` `max_columns` `=` $maxColumns^)? `>` }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool isEvictFirst() const { return getEvictFirstL2Percent() != 0; }
+    bool isForHeldRows() const { return getMaxColumns() != 0; }
   }];
 }
 

@@ -11,6 +11,7 @@
 
 #include "codegen/layout/PanelLayout.h"
 #include "codegen/layout/ProgramNodes.h"
+#include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
 #include "passes/Fusion.h"
 #include "passes/Occupancy.h"
@@ -75,7 +76,7 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
   auto byAddress =
       VariantAttr::get(context, ScalarPassing::address,
                        residentBlocks(sweep, layout, ScalarPassing::address),
-                       /*evictFirstL2Percent=*/0);
+                       /*evictFirstL2Percent=*/0, /*maxColumns=*/0);
   if (isa<LoopOp>(sweep->getParentOp()))
     return {byAddress};
   bool replaces =
@@ -87,10 +88,15 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
   SmallVector<VariantAttr> variants;
   auto addByValue = [&](bool evictFirst) {
     variants.push_back(VariantAttr::get(context, ScalarPassing::value, blocks,
-                                        evictFirst ? kEvictFirstPercent : 0));
+                                        evictFirst ? kEvictFirstPercent : 0,
+                                        /*maxColumns=*/0));
   };
   if (layout.rank != 2 && replaces)
     addByValue(/*evictFirst=*/true);
+  if (int64_t columns = columnsOfHeldRows(sweep, layout))
+    variants.push_back(VariantAttr::get(context, ScalarPassing::value,
+                                        heldBlocks(sweep, layout),
+                                        /*evictFirstL2Percent=*/0, columns));
   addByValue(/*evictFirst=*/false);
   if (llvm::any_of(layout.scalars,
                    [](const ScalarSlot &slot) { return slot.isByValue; }))

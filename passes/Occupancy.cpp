@@ -257,6 +257,20 @@ static int64_t rowBlocks(SweepOp sweep, const SweepLayout &layout) {
                       layout.threads, 5));
 }
 
+int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout) {
+  // States of several words, such as a maximum and a sum, are combined by code
+  // that needs registers of its own.
+  bool hasWideStates = false;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+    for (auto op : sweep.getSegmentBlock(s).getOps<ReduceOp>()) {
+      Type type = op.getValue().getType();
+      hasWideStates |= stateBytes(op.getKind(), type) > 4;
+    }
+  int64_t registers = 32 + (hasWideStates ? 16 : 0) +
+                      kHeldItems * heldWords(sweep, layout, /*withKept=*/false);
+  return blocksFor(registers, layout.threads, 6);
+}
+
 static int64_t blocksByValue(SweepOp sweep, const SweepLayout &layout) {
   if (sweep.getScheduleAttr().getKind() == ScheduleKind::stream)
     return streamBlocks(sweep, layout);

@@ -18,6 +18,10 @@ namespace heddle::fused {
 int64_t residentBlocks(SweepOp sweep, const SweepLayout &layout,
                        ScalarPassing scalars);
 
+/// The same for the entry that has held rows only (columnsOfHeldRows()), with
+/// scalars by value.
+int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout);
+
 } // namespace heddle::fused
 
 #endif // HEDDLE_PASSES_OCCUPANCY_H

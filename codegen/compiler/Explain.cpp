@@ -171,10 +171,13 @@ json::Object Explanation::describeCopy(const fused::CopiedValue &copy) {
 
 /// The variant that runs for `tiles` tiles if the data does not fit in the L2
 /// cache. (A plan does not contain the size of the cache.)
-static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles) {
+static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles,
+                                        const PlanShapes &shapes) {
   for (const PlanVariant &variant : node.variants)
     if (!variant.fitsL2 && (!variant.maxTiles || tiles <= *variant.maxTiles) &&
-        (!variant.minTiles || tiles >= *variant.minTiles))
+        (!variant.minTiles || tiles >= *variant.minTiles) &&
+        (!variant.maxColumns ||
+         shapes.widestOf(node.table) <= *variant.maxColumns))
       return &variant;
   return nullptr;
 }
@@ -300,7 +303,7 @@ void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
       kernel["ends"] = node.sweeps.front();
       kernel["members"] = shapes.membersOf(node.table);
     }
-    if (const PlanVariant *variant = chosenVariant(node, tiles)) {
+    if (const PlanVariant *variant = chosenVariant(node, tiles, shapes)) {
       kernel["entry"] = variant->entry;
       kernel["threads"] = variant->block;
     }

@@ -22,10 +22,18 @@ namespace heddle::cuda {
 StringRef entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant) {
   if (variant.isEvictFirst())
     return "_evict_first";
+  if (variant.isForHeldRows())
+    return "_held_rows";
   bool inLoop = isa<fused::LoopOp>(sweep->getParentOp());
   return inLoop || variant.getScalars() == fused::ScalarPassing::value
              ? "_tiles"
              : "_tiles_by_address";
+}
+
+bool hasHeldEntry(fused::SweepOp sweep) {
+  return llvm::any_of(
+      sweep.getLaunchAttr().getVariants(),
+      [](fused::VariantAttr variant) { return variant.isForHeldRows(); });
 }
 
 SmallVector<EndsEntry, 2> endsEntries(fused::SweepOp sweep) {

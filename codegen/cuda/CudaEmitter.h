@@ -33,6 +33,9 @@ llvm::ArrayRef<llvm::StringRef> deviceHeaderNames();
 
 /// The suffix of an entry, after the name of its sweep.
 llvm::StringRef entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant);
+
+/// Whether the sweep has an entry for held rows alone.
+bool hasHeldEntry(fused::SweepOp sweep);
 /// An entry that ends the members of a sweep, in a launch of its own.
 struct EndsEntry {
   std::string name;

@@ -49,7 +49,8 @@ void DeviceFunctions::end(StringRef comment, StringRef type, StringRef name,
   Signature &signature = signatures[name];
   signature = {name.str(), {}, {}};
   llvm::SmallVector<std::string> declared, constants;
-  for (StringRef constant : {"bool EvictFirst", "int Items"})
+  for (StringRef constant :
+       {"bool EvictFirst", "bool Held", "int Items", "int Sure"})
     if (StringRef word = constant.split(' ').second; mentions(body, word)) {
       constants.push_back(constant.str());
       signature.constants.push_back(word.str());

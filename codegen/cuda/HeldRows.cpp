@@ -56,10 +56,19 @@ void RowsEmitter::beginHeldItems() {
   os.indent();
 }
 
-void RowsEmitter::declareEndOfRow() {
-  endOfRow = scope.fresh("end_of_row");
-  os << "const int " << endOfRow << " = heddle::reread(there ? " << group
-     << ".end : 0);\n";
+/// Declares what hasHeldColumn() compares with: the number of columns that the
+/// thread has, or the end of the row.
+void RowsEmitter::declarePresent() {
+  present = scope.fresh(slots.columns ? "end_of_row" : "present");
+  os << "const int " << present << " = heddle::reread("
+     << (slots.columns ? "there ? " + group + ".end : 0" : group + ".present")
+     << ");\n";
+}
+
+/// The condition that the thread has a k-th column.
+std::string RowsEmitter::hasHeldColumn() const {
+  return slots.columns ? "column < " + present
+                       : group + ".has(k, " + present + ")";
 }
 
 void RowsEmitter::declareHeldColumn() {
@@ -72,14 +81,24 @@ void RowsEmitter::beginHeldColumns() {
   declareHeldColumn();
 }
 
-/// Begins a loop over the rows that a group holds at the same time.
-void RowsEmitter::beginHeldRows() {
+/// Begins a loop over the rows that a group holds at the same time. A group for
+/// which no row is left loads the first row of the tile again, which needs no
+/// condition.
+void RowsEmitter::beginHeldRows(bool loads) {
   os << "#pragma unroll\nfor (int " << nthRow << " = 0; " << nthRow << " < "
      << rowsAtOnce << "; ++" << nthRow << ") {\n";
   os.indent();
-  os << "const int row = " << firstRow << " + " << nthRow << " * " << group
-     << ".count + " << group << ".index;\n"
-     << "const bool there = row < tile.count;\n";
+  bool loadsFirst = loads && !slots.columns;
+  std::string nth = loadsFirst ? "wanted" : "row";
+  os << "const int " << nth << " = " << firstRow << " + " << nthRow << " * "
+     << group << ".count + " << group << ".index;\n";
+  // All threads of a block have the same wide row.
+  std::string isWide =
+      slots.columns ? "" : "Items > " + std::to_string(kHeldItems) + " || ";
+  if (loadsFirst)
+    os << "const int row = " << isWide << "wanted < tile.count ? wanted : 0;\n";
+  else
+    os << "const bool there = " << isWide << "row < tile.count;\n";
 }
 
 void RowsEmitter::endHeldRows() {
@@ -124,20 +143,21 @@ void RowsEmitter::loadHeld(const Slice &elements) {
   }
   {
     Scope::Nested block(scope);
-    beginHeldRows();
+    beginHeldRows(/*loads=*/true);
     declareRowPointers([](const OperandSlot &slot) { return slot.read; });
     for (BlockArgument argument : ofRows) {
       int slot = slots.inputs[argument.getArgNumber()];
-      os << scope[argument] << " = there ? "
-         << converted(pointers[slot] + "[row]", slots.operands[slot].storage,
-                      argument.getType())
-         << " : 0;\n";
+      std::string value =
+          converted(pointers[slot] + "[row]", slots.operands[slot].storage,
+                    argument.getType());
+      os << scope[argument] << " = "
+         << (slots.columns ? "there ? " + value + " : 0" : value) << ";\n";
     }
     if (!ofElements.empty()) {
-      declareEndOfRow();
+      declarePresent();
       beginHeldColumns();
       for (BlockArgument argument : ofElements)
-        os << scope[argument] << " = column < " << endOfRow << " ? "
+        os << scope[argument] << " = " << hasHeldColumn() << " ? "
            << loadOf(argument, "column") << " : 0;\n";
       os.unindent() << "}\n";
     }
@@ -187,7 +207,7 @@ LogicalResult RowsEmitter::emitHeldElements(unsigned phase) {
   if (!divisors.empty()) {
     std::string isExact;
     for (auto &[value, name] : divisors)
-      isExact += (isExact.empty() ? "" : " && ") + name + ".exact";
+      isExact += (isExact.empty() ? "" : " && ") + name + ".exact()";
     size_t divided = divisors.size();
     divisors.clear();
     LogicalResult printed = success();
@@ -226,35 +246,45 @@ void RowsEmitter::declareDivisors(const Slice &slice) {
 /// can compute several elements at a time.
 LogicalResult RowsEmitter::printHeldElements(const ElementWork &work,
                                              const Slice &slice) {
-  declareEndOfRow();
+  declarePresent();
   beginHeldItems();
   if (!slots.columns)
     os << "if (" << group << ".ends_before(k))\n  break;\n";
   declareHeldColumn();
   {
     Scope::Nested block(scope);
-    if (failed(computeElement(slice, "column >= " + endOfRow)))
+    if (failed(computeElement(slice, "!" + hasHeldColumn())))
       return failure();
-    names.functions->block("if (column < " + endOfRow + ")",
-                           [&] { printHeldUses(work); });
+    printHeldUses(work);
   }
   os.unindent() << "}\n";
   return success();
 }
 
-/// Prints the reductions and stores of an element.
+/// Prints the reductions of an element, over the row or over more, and its
+/// stores. Reductions over the row have no use if there is no row.
 void RowsEmitter::printHeldUses(const ElementWork &work) {
-  for (fused::ReduceOp op : work.reduced) {
-    if (op.getLevel() != Level::column) {
-      accumulate(op, positionOf(op));
-      continue;
+  auto reduce = [&](bool overRow) {
+    for (fused::ReduceOp op : work.reduced) {
+      if ((op.getLevel() == Level::row) != overRow)
+        continue;
+      if (op.getLevel() != Level::column) {
+        accumulate(op, positionOf(op));
+        continue;
+      }
+      std::string state = columnStates[op] + "[k]";
+      os << state << " = " << kindOf(op) << "::combine(" << state << ", "
+         << kindOf(op) << "::lift(" << text(op.getValue()) << ", "
+         << positionOf(op) << "));\n";
     }
-    std::string state = columnStates[op] + "[k]";
-    os << state << " = " << kindOf(op) << "::combine(" << state << ", "
-       << kindOf(op) << "::lift(" << text(op.getValue()) << ", "
-       << positionOf(op) << "));\n";
-  }
-  storeElements(work.written);
+  };
+  names.functions->block("if (" + hasHeldColumn() + ")",
+                         [&] { reduce(/*overRow=*/true); });
+  names.functions->block(
+      (slots.columns ? "if (" : "if (there && ") + hasHeldColumn() + ")", [&] {
+        reduce(/*overRow=*/false);
+        storeElements(work.written);
+      });
 }
 
 /// Stores the row results, and accumulates the row's part of member values.
@@ -287,7 +317,7 @@ LogicalResult RowsEmitter::emitHeldRow() {
     for (fused::ReduceOp op : complete) {
       std::string &state = accumulators[op];
       os << state << " = heddle::over_row<" << kindOf(op) << ", "
-         << layout.threads << ">(" << state << ", " << group << ".lanes);\n";
+         << layout.threads << ">(" << state << ", " << group << ");\n";
     }
     if (layout.heldParts)
       exchangeParts(phase);
@@ -325,9 +355,9 @@ void RowsEmitter::storeHeldColumns() {
 void RowsEmitter::declareGroup() {
   group = scope.fresh("group");
   if (layout.heldParts)
-    declareParts("Items <= " + std::to_string(kHeldItems));
-  os << "const heddle::row_group<" << layout.threads
-     << (slots.columns ? "" : ", Items") << "> " << group << "("
+    declareParts("Sure > 0 || Items <= " + std::to_string(kHeldItems));
+  os << "heddle::row_group<" << layout.threads
+     << (slots.columns ? "" : ", Items, Sure") << "> " << group << "("
      << (layout.heldParts ? parts : "static_cast<int>(tile.columns)") << ");\n";
   nthRow = scope.freshOwn("r");
   rowsAtOnce = "1";
@@ -390,8 +420,10 @@ LogicalResult RowsEmitter::emitHeldWalk() {
     else
       beginHeldColumns();
     for (BlockArgument argument : ofColumns)
-      os << scope[argument] << " = column < " << group << ".end ? "
-         << loadOf(argument, "column") << " : 0;\n";
+      os << scope[argument] << " = "
+         << (slots.columns ? "column < " + group + ".end"
+                           : group + ".has(k, " + group + ".present)")
+         << " ? " << loadOf(argument, "column") << " : 0;\n";
     for (fused::ReduceOp op : reductions)
       if (std::string state = columnStates.lookup(op); !state.empty())
         os << state << "[k] = " << kindOf(op) << "::neutral();\n";
@@ -404,7 +436,7 @@ LogicalResult RowsEmitter::emitHeldWalk() {
   {
     Scope::Nested block(scope);
     loadHeld(elements);
-    beginHeldRows();
+    beginHeldRows(/*loads=*/false);
     declareRowPointers([](const OperandSlot &slot) { return slot.written; });
     LogicalResult printed = emitHeldRow();
     endHeldRows();

@@ -33,7 +33,8 @@ static bool isUsedBySource(StringRef name) {
               "log10f tan tanf atan atanf atan2 atan2f "
               "asserts assert printf malloc free float2 float4 double2 int2 "
               "int4 uint2 uint4 dim3 half INFINITY NAN NULL linux "
-              "EvictFirst params whole there all_there iteration unix")
+              "EvictFirst params whole there all_there iteration unix wanted "
+              "Items Sure Held")
         .split(list, ' ');
     llvm::StringSet<> set;
     for (StringRef word : list)

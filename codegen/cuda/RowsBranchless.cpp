@@ -105,7 +105,7 @@ std::optional<Expression> RowsEmitter::printOp(Operation *op) {
                : call(math + ".divide", ", " + text(op->getOperand(1)));
   if (isa<arith::DivFOp>(op) && level == Level::element)
     if (auto by = divisors.find(op->getOperand(1)); by != divisors.end())
-      return call(by->second + ".divide", ", column < " + endOfRow);
+      return call(by->second + ".divide", ", " + hasHeldColumn());
   return SegmentEmitter::printOp(op);
 }
 

@@ -108,7 +108,7 @@ private:
   // Rows in registers (HeldRows.cpp).
   std::string group, firstRow, nthRow; // variables
   std::string rowsAtOnce;              // a constant
-  std::string endOfRow; // the end of the columns of a thread; 0 without a row
+  std::string present; // of the columns of a thread; see declarePresent()
   /// The variables that point to the current row of each matrix.
   llvm::DenseMap<int, std::string> rowPointers;
   /// The arrays of the states of columns.
@@ -126,11 +126,12 @@ private:
   bool isPrintedSlow(mlir::Operation *op) const;
   std::string heldItems() const;
   void beginHeldItems();
-  void declareEndOfRow();
+  void declarePresent();
+  std::string hasHeldColumn() const;
   void declareHeldColumn();
   void beginHeldColumns();
   void declareGroup();
-  void beginHeldRows();
+  void beginHeldRows(bool loads);
   void endHeldRows();
   void declareRowPointers(llvm::function_ref<bool(const OperandSlot &)> wanted);
   void loadHeld(const Slice &elements);

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/SweepEmitter.h"
+#include "codegen/cuda/CudaEmitter.h"
 #include "codegen/cuda/Inlining.h"
 #include "codegen/cuda/Precomputed.h"
 #include "codegen/layout/RowsForm.h"
@@ -476,29 +477,49 @@ LogicalResult SegmentEmitter::emitHeldFunction() {
   return success();
 }
 
-/// Prints the processing of a tile whose rows are held. One of the blocks that
-/// would divide a tile of wider rows processes it.
+/// Prints the processing of a tile whose rows are held, or are not. The entry
+/// for held rows has further forms for whole rows, in which no column has to be
+/// compared, and none for wider rows. If blocks would divide a tile of wider
+/// rows, one of them processes a tile of held rows.
 void SegmentEmitter::emitHeldTile() {
-  auto held = [&](int64_t items) {
-    return callOf("held", {{"Items", std::to_string(items)}}) + ";\n";
+  auto held = [&](int64_t items, int64_t sure) {
+    return callOf("held", {{"Items", std::to_string(items)},
+                           {"Sure", std::to_string(sure)}}) +
+           ";\n";
   };
-  std::string fits = "if (tile.columns <= " + std::to_string(slots.held) + ")";
+  std::string fits = "tile.columns <= " + std::to_string(slots.held);
   if (!slots.columns) {
-    os << "if (tile.columns <= " << kNarrowItems << ")\n  "
-       << held(kNarrowItems) << "else " << fits << "\n  " << held(kHeldItems);
+    bool holdsWide =
+        layout.heldParts || (holdsWideRows(sweep, layout) &&
+                             !goesDownColumns(slots, sweep, segment));
+    std::string whole = "heddle::is_power_of_two(tile.columns)",
+                allHeld = hasHeldEntry(sweep) ? "Held || " : "";
+    os << "if (tile.columns == " << kNarrowItems - 1 << ")\n  "
+       << held(kNarrowItems - 1, kNarrowItems - 1)
+       << "else if (tile.columns <= " << kNarrowItems << ")\n  "
+       << held(kNarrowItems, 0);
+    if (hasHeldEntry(sweep))
+      os << "else if (Held && " << fits << " && " << whole << ")\n  "
+         << held(kHeldItems, kHeldItems);
+    os << "else if (" << (holdsWide ? "" : allHeld) << fits << ")\n  "
+       << held(kHeldItems, kHeldItems / 2);
+    if (holdsWide && hasHeldEntry(sweep))
+      os << "else if (Held && " << whole << ")\n  "
+         << held(kPartItems, kPartItems);
+    if (holdsWide)
+      os << "else if (" << allHeld
+         << "tile.columns <= " << kPartItems * layout.threads << ")\n  "
+         << held(kPartItems, kPartItems / 2);
     if (layout.heldParts)
       os << "else if (heddle::holds_parts(params.table, tile.columns, "
-         << kPartItems << "))\n  " << held(kPartItems);
-    else if (holdsWideRows(sweep, layout) &&
-             !goesDownColumns(slots, sweep, segment))
-      os << "else if (tile.columns <= " << kPartItems * layout.threads
-         << ")\n  " << held(kPartItems);
+         << kPartItems << "))\n  " << held(kPartItems, 0);
     os << "else\n  " << callOf("walk") << ";\n";
     return;
   }
+  fits = "if (" + fits + ")";
   os << fits << " {\n";
   os.indent();
-  os << "if (" << blockOfTile() << " > 0)\n  return;\n" << held(kHeldItems);
+  os << "if (" << blockOfTile() << " > 0)\n  return;\n" << held(kHeldItems, 0);
   if (slots.endsMembers)
     os << "if (heddle::arrives_last(&params.table.tickets[tile.member], "
           "tile.tiles))\n  "

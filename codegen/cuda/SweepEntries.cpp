@@ -75,15 +75,16 @@ void ProgramEmitter::emitEntry(const SweepNames &names, StringRef bounds,
 void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
                                const SweepNames &names,
                                fused::VariantAttr variant) {
-  emitEntry(names,
-            llvm::formatv("{0}, HEDDLE_BLOCKS({1})", layout.threads,
-                          variant.getBlocks())
-                .str(),
-            names.sweep + entrySuffix(sweep, variant).str(),
-            variant.getScalars() == fused::ScalarPassing::value,
-            functions.call(
-                names.sweep + "_block",
-                {{"EvictFirst", variant.isEvictFirst() ? "true" : "false"}}));
+  emitEntry(
+      names,
+      llvm::formatv("{0}, HEDDLE_BLOCKS({1})", layout.threads,
+                    variant.getBlocks())
+          .str(),
+      names.sweep + entrySuffix(sweep, variant).str(),
+      variant.getScalars() == fused::ScalarPassing::value,
+      functions.call(names.sweep + "_block",
+                     {{"EvictFirst", variant.isEvictFirst() ? "true" : "false"},
+                      {"Held", variant.isForHeldRows() ? "true" : "false"}}));
 }
 
 /// Prints the function that processes the tile of a block.
@@ -103,7 +104,8 @@ void ProgramEmitter::emitBlockFunction(fused::SweepOp sweep,
        << functions.call(names.sweep + "_epilogue") << ";\n";
   if (layout.rowParts) {
     os << "int nth_tile = blockIdx.x, part_of_tile = 0;\n"
-       << "if (params.table.blocks_per_tile > 1) {\n";
+       << "if (" << (hasHeldEntry(sweep) ? "!Held && " : "")
+       << "params.table.blocks_per_tile > 1) {\n";
     os.indent();
     os << "const int before = heddle::blocks_started("
        << names.scratch[layout.scratchOf(sweep, ScratchPer::once)] << ");\n"

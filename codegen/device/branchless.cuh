@@ -66,23 +66,27 @@ private:
   }
 };
 
-// A divisor of many elements. `exact` becomes false if a quotient may differ from that of
-// the correctly rounded division.
+// A divisor of many elements. exact() is false if a quotient may differ from that of the
+// correctly rounded division.
 struct divisor {
   float value, inverse;
-  bool exact;
+  unsigned least = 0xffffffff; // of the sizes of quotients; zeros are the largest
+  float finite = 0;            // NaN if a quotient is not
 
-  __device__ __forceinline__ explicit divisor(float y) : value(y), inverse(1.0f / y) {
-    exact = fabsf(y) >= 0x1p-30f && fabsf(y) <= 0x1p40f;
-  }
+  __device__ __forceinline__ explicit divisor(float y) : value(y), inverse(1.0f / y) {}
   // x / y, for zeros and for results of at least 2^-60. The inverse is correctly rounded,
   // so one step gives the correctly rounded quotient, and its residual has no error.
   // `counts`: whether the quotient is used.
   __device__ __forceinline__ float divide(float x, bool counts) {
     const float first = x * inverse, second = fmaf(fmaf(-value, first, x), inverse, first);
-    // Zeros, of either sign, pass; infinities give NaN.
-    exact &= !counts | ((2 * __float_as_uint(second) - 1 >= 0x42ffffffu) & (second == second));
-    return copysignf(second, first);
+    const float used = counts ? second : 0;
+    const unsigned size = 2 * __float_as_uint(used) - 1;
+    least = size < least ? size : least;
+    finite = fmaf(used, 0.0f, finite);
+    return copysignf(second, first); // a zero of either sign
+  }
+  __device__ __forceinline__ bool exact() const {
+    return fabsf(value) >= 0x1p-30f && fabsf(value) <= 0x1p40f && least >= 0x42ffffffu && finite == 0;
   }
 };
 

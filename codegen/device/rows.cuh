@@ -52,15 +52,20 @@ template <int Threads> __device__ __forceinline__ int lane_bits_of_row(int colum
   return bits;
 }
 
+__device__ __forceinline__ bool is_power_of_two(long long x) { return (x & (x - 1)) == 0; }
+
 // The group of this thread. A block has `count` groups of `lanes` threads; this thread
 // is number `lane` of group `index`. The group has the columns from `first` to `end` - 1
-// of a row. `Items`, the elements that a thread holds, are narrow_items for narrow rows,
-// held_items for other rows, and more for parts of rows.
-template <int Threads, int Items = held_items> struct row_group {
-  int first, end, lanes, lane, index, count;
+// of a row, and this thread `present` of them. `Items`, the elements that a thread holds,
+// are at most narrow_items for narrow rows, held_items for other rows, and more for wide
+// rows and for parts of rows. Every thread has at least `Sure` columns: all in a whole
+// row; half in another row, because fewer threads would be enough otherwise; none in the
+// last part of a row that blocks divide.
+template <int Threads, int Items = held_items, int Sure = Items / 2> struct row_group {
+  int first, end, lanes, lane, index, count, present, turn = 0;
 
   __device__ __forceinline__ explicit row_group(int columns)
-      : row_group(0, columns, Items <= narrow_items ? 0 : lane_bits_of_row<Threads>(columns)) {}
+      : row_group(0, columns, Items <= narrow_items ? 0 : Items == held_items ? lane_bits_of_row<Threads>(columns) : lane_bits_of_row<Threads>(Threads * held_items)) {}
   // All threads of the block have a part of a row that has several.
   __device__ __forceinline__ explicit row_group(const row_parts &parts)
       : row_group(static_cast<int>(parts.begin(parts.first)), static_cast<int>(parts.end(parts.first)),
@@ -71,38 +76,58 @@ template <int Threads, int Items = held_items> struct row_group {
     lane = threadIdx.x & (lanes - 1);
     index = threadIdx.x >> lane_bits;
     count = Threads >> lane_bits;
+    const int left = end - first - lane;
+    present = left > 0 ? (left + lanes - 1) >> lane_bits : 0;
   }
   // The k-th column of this thread.
   __device__ __forceinline__ int column(int k) const { return first + lane + k * lanes; }
-  // Whether no thread has a k-th column. Only every fourth k is asked, so that the
-  // elements between are computed without branches.
-  __device__ __forceinline__ bool ends_before(int k) const { return k > 0 && k % 4 == 0 && first + k * lanes >= end; }
+  // Whether this thread has a k-th column. It takes `present` as a parameter, because the
+  // compiler would keep the results of all comparisons from one phase to the next.
+  static __device__ __forceinline__ bool has(int k, int present) { return k < Sure || k < present; }
+  // Whether no thread has a k-th column. Only a few k are asked, so that the elements
+  // between are computed without branches.
+  __device__ __forceinline__ bool ends_before(int k) const {
+    constexpr int from = Items <= narrow_items || Sure == Items ? Items : Sure ? Items / 4 * 3 : 4, step = Sure ? 2 : 4;
+    return k >= from && k % step == 0 && first + k * lanes >= end;
+  }
 };
 
-// Combines one state of each thread of a group of `lanes` threads; all of them have the
-// result. All threads of the block call it. Loops over states of several words are not
-// unrolled, because a logsumexp would take seconds to compile.
-template <class Kind, int Threads>
-__device__ __forceinline__ typename Kind::state over_row(typename Kind::state mine, int lanes) {
+// Combines one state of each thread of a group; all of them have the result. All threads
+// of the block call it. Loops over states of several words are not unrolled, because a
+// logsumexp would take seconds to compile.
+template <class Kind, int Threads, class Group>
+__device__ __forceinline__ typename Kind::state over_row(typename Kind::state mine, Group &group) {
   using state = typename Kind::state;
   constexpr int unrolled = __is_class(typename Kind::state) ? 1 : 32;
-  __shared__ typename Kind::state of_warp[Threads / 32];
+  const int lanes = group.lanes;
+  if (lanes < 32) {
+#pragma unroll unrolled
+    for (int mask = 8; mask; mask /= 2)
+      if (const state other = shuffle_xor(mine, mask); mask < lanes)
+        mine = Kind::combine(mine, other);
+    return mine;
+  }
 #pragma unroll unrolled
   for (int mask = 16; mask; mask /= 2)
-    if (const state other = shuffle_xor(mine, mask); mask < lanes)
-      mine = Kind::combine(mine, other);
-  if (lanes <= 32)
+    mine = Kind::combine(mine, shuffle_xor(mine, mask));
+  if (lanes == 32)
     return mine;
-  __syncthreads(); // other threads may still read the previous states
+  // Two places in turn: other threads may still read the previous states. Between two uses
+  // of a place, all threads meet at the barrier of the other one.
+  __shared__ state of_warp[2][Threads / 32];
+  state *const states = of_warp[group.turn];
+  group.turn ^= 1;
   if (threadIdx.x % 32 == 0)
-    of_warp[threadIdx.x / 32] = mine;
+    states[threadIdx.x / 32] = mine;
   __syncthreads();
-  const int first = static_cast<int>(threadIdx.x & ~(lanes - 1)) / 32;
-  typename Kind::state all = of_warp[first];
+  const state *const own = states + static_cast<int>(threadIdx.x & ~(lanes - 1)) / 32;
+  state all = Kind::combine(own[0], own[1]);
+#pragma unroll
+  for (int warps = 4; warps <= Threads / 32; warps *= 2)
+    if (lanes >= 32 * warps)
 #pragma unroll unrolled
-  for (int warp = 1; warp < Threads / 32; ++warp)
-    if (warp < lanes / 32)
-      all = Kind::combine(all, of_warp[first + warp]);
+      for (int warp = warps / 2; warp < warps; ++warp)
+        all = Kind::combine(all, own[warp]);
   return all;
 }
 
@@ -115,9 +140,8 @@ __device__ __forceinline__ typename Kind::state (&shared_states())[Threads / 32]
 
 // Combines the column states of all groups and stores them at `to`: in each warp, then
 // over the warps.
-template <class Kind, int Threads, int Items, int ItemsOfGroup>
-__device__ __forceinline__ void
-store_columns(const typename Kind::state (&mine)[Items], const row_group<Threads, ItemsOfGroup> &group, typename Kind::state *to) {
+template <class Kind, int Threads, int Items, class Group>
+__device__ __forceinline__ void store_columns(const typename Kind::state (&mine)[Items], const Group &group, typename Kind::state *to) {
   if (group.count == 1) {
 #pragma unroll
     for (int k = 0; k < Items; ++k)

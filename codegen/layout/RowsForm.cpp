@@ -97,7 +97,8 @@ static llvm::DenseSet<Value> usedByElements(fused::SweepOp sweep,
   return fused::backwardSlice(roots);
 }
 
-int64_t heldWords(fused::SweepOp sweep, const SweepLayout &layout) {
+int64_t heldWords(fused::SweepOp sweep, const SweepLayout &layout,
+                  bool withKept) {
   int64_t most = 0;
   for (auto [s, segment] : llvm::enumerate(layout.segments)) {
     int64_t words = 0;
@@ -120,7 +121,7 @@ int64_t heldWords(fused::SweepOp sweep, const SweepLayout &layout) {
       else if (op.getLevel() == Level::row)
         keptWords = std::max<int64_t>(keptWords, type.isF64() ? 2 : 1);
     }
-    if (!fused::elementResults(sweep, s).empty())
+    if (withKept && !fused::elementResults(sweep, s).empty())
       words += keptWords;
     most = std::max(most, words);
   }
@@ -160,6 +161,22 @@ bool holdsWideRows(fused::SweepOp sweep, const SweepLayout &layout) {
   constexpr int64_t mostWords = 2;
   return heldWords(sweep, layout) <= mostWords &&
          rowStateWords(sweep) <= kFewStateWords;
+}
+
+int64_t columnsOfHeldRows(fused::SweepOp sweep, const SweepLayout &layout) {
+  if (sweep.getScheduleAttr().getKind() != fused::ScheduleKind::rows ||
+      isa<fused::LoopOp>(sweep->getParentOp()) || layout.columns ||
+      goesDownColumns(sweep, layout))
+    return 0;
+  int64_t columns = kPartItems * layout.threads;
+  for (auto [s, segment] : llvm::enumerate(layout.segments)) {
+    if (!segment.held)
+      return 0;
+    if (!layout.heldParts &&
+        (!holdsWideRows(sweep, layout) || goesDownColumns(segment, sweep, s)))
+      columns = std::min<int64_t>(columns, segment.held);
+  }
+  return columns;
 }
 
 int64_t heldColumns(const SegmentLayout &layout) {

@@ -65,8 +65,10 @@ bool dividesColumns(fused::SweepOp sweep, const SweepLayout &layout);
 bool dividesRows(fused::SweepOp sweep, const SweepLayout &layout);
 
 /// Words that a thread holds for each of its columns of a held row. Values of
-/// elements that a later phase uses again count as one more operand.
-int64_t heldWords(fused::SweepOp sweep, const SweepLayout &layout);
+/// elements that a later phase uses again count as one more operand, unless
+/// they can take its place (`withKept` is false).
+int64_t heldWords(fused::SweepOp sweep, const SweepLayout &layout,
+                  bool withKept = true);
 
 /// The narrow rows that a thread loads before it processes them: one has too
 /// few elements to hide the latency of memory.
@@ -82,6 +84,10 @@ bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout);
 /// words of kPartItems columns, and the row has few reductions. States of
 /// columns then stay in registers, too.
 bool holdsWideRows(fused::SweepOp sweep, const SweepLayout &layout);
+
+/// The most columns of a row that one block holds, for a sweep that has an
+/// entry for such rows alone; otherwise 0.
+int64_t columnsOfHeldRows(fused::SweepOp sweep, const SweepLayout &layout);
 
 /// The most columns of a row that is *held*: its threads load all its elements
 /// once, before they use any, and no other block processes part of it. Column

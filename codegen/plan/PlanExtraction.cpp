@@ -187,6 +187,8 @@ static LogicalResult addVariants(PlanNode &node, fused::SweepOp sweep,
                              node.hasByValueScalars();
     if (from.isEvictFirst())
       variant.fitsL2 = from.getEvictFirstL2Percent() / 100.0;
+    if (from.isForHeldRows())
+      variant.maxColumns = from.getMaxColumns();
   }
   return success();
 }

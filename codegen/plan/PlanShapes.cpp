@@ -239,6 +239,15 @@ int64_t PlanShapes::tilesOf(int number) const {
   return tiles;
 }
 
+int64_t PlanShapes::widestOf(int table) const {
+  int64_t widest = 0;
+  for (const PlanSegment &segment : plan.tables[table].segments)
+    if (segment.columns)
+      for (const Extents &extents : buffers[segment.columns->buffer])
+        widest = std::max(widest, extents[segment.columns->dimension]);
+  return widest;
+}
+
 int64_t PlanShapes::launches(const PlanGraph &graph) const {
   int64_t count = 0;
   for (const PlanNode &node : graph.nodes) {

@@ -51,6 +51,8 @@ public:
   int64_t tilesOf(int table) const;
   /// The number of member descriptors.
   int64_t membersOf(int table) const;
+  /// The most columns of a member of a table of matrices.
+  int64_t widestOf(int table) const;
   /// The number of kernels, copies and fills of one step, with one iteration of
   /// each loop.
   int64_t launches() const;

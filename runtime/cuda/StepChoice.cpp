@@ -171,6 +171,9 @@ bool StepBuilder::holds(const PlanNode &node, const PlanVariant &variant,
       static_cast<double>(layout.tables()[node.table].elementBytes) >
           *variant.fitsL2 * static_cast<double>(context->l2Bytes()))
     return false;
+  if (variant.maxColumns &&
+      layout.tables()[node.table].widest > *variant.maxColumns)
+    return false;
   if (!variant.scalarsByValue)
     return true;
   // A captured launch would keep the current values of its scalars.

@@ -435,6 +435,14 @@ private:
       if (variant.fitsL2 && node.table < 0)
         return bad("variant '" + variant.entry +
                    "': fits_l2: expected a node with a table");
+      if (variant.maxColumns &&
+          (node.table < 0 || plan.tables[node.table].rank != 2))
+        return bad("variant '" + variant.entry +
+                   "': max_columns: expected a node with a table of rank 2");
+      if (variant.maxColumns && *variant.maxColumns < 1)
+        return bad("variant '" + variant.entry +
+                   "': max_columns: expected at least 1, found " +
+                   Twine(*variant.maxColumns));
       // A driver may refuse new parameters for a node inside a loop.
       if (byValue && variant.scalarsByValue && inLoop)
         return bad("variant '" + variant.entry +

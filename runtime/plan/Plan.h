@@ -168,9 +168,13 @@ struct PlanVariant {
   /// The bytes of the element operands are at most this multiple of the L2
   /// cache.
   std::optional<double> fitsL2;
+  /// No row of the table has more columns.
+  std::optional<int64_t> maxColumns;
 
   /// Whether the variant has a `when`.
-  bool hasPredicate() const { return maxTiles || minTiles || fitsL2; }
+  bool hasPredicate() const {
+    return maxTiles || minTiles || fitsL2 || maxColumns;
+  }
 };
 
 /// The panel form of a while node: one launch, compiled from Plan::panelSource

@@ -302,15 +302,17 @@ static bool fromJSON(const json::Value &value, PlanVariant &out,
     if (const json::Object *terms = when->getAsObject())
       for (const auto &term : *terms)
         if (term.first != "max_tiles" && term.first != "min_tiles" &&
-            term.first != "fits_l2") {
+            term.first != "fits_l2" && term.first != "max_columns") {
           path.field("when")
               .field(term.first)
-              .report("expected 'max_tiles', 'min_tiles' or 'fits_l2'");
+              .report("expected 'max_tiles', 'min_tiles', 'fits_l2' or "
+                      "'max_columns'");
           return false;
         }
     if (!predicate || !predicate.map("max_tiles", out.maxTiles) ||
         !predicate.map("min_tiles", out.minTiles) ||
-        !predicate.map("fits_l2", out.fitsL2))
+        !predicate.map("fits_l2", out.fitsL2) ||
+        !predicate.map("max_columns", out.maxColumns))
       return false;
   }
   return true;
@@ -519,6 +521,8 @@ static json::Value toJSON(const PlanVariant &variant) {
     when["min_tiles"] = *variant.minTiles;
   if (variant.fitsL2)
     when["fits_l2"] = *variant.fitsL2;
+  if (variant.maxColumns)
+    when["max_columns"] = *variant.maxColumns;
   if (!when.empty())
     object["when"] = std::move(when);
   return object;

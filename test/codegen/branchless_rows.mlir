@@ -14,12 +14,12 @@
 // CHECK-NEXT:         const float root = math.root(v[k]);
 // CHECK-NEXT:         q[k] = math.divide(x[r][k], root);
 //                     An element that does not exist may be out of range.
-// CHECK-NEXT:         exact &= math.exact | (column >= end_of_row);
+// CHECK-NEXT:         exact &= math.exact | (!group.has(k, present));
 // CHECK-NEXT:       }
 // CHECK-NEXT:       if (!exact) {
 // CHECK:                const float root = sqrtf(v[k]);
 // CHECK-NEXT:           q[k] = x[r][k] / root;
-// CHECK:              if (column < end_of_row_3) {
+// CHECK:              if (there && group.has(k, present_3)) {
 // CHECK-NEXT:           sum_part = heddle::add<float>::combine(sum_part, heddle::add<float>::lift(q[k]));
 //                 A wider row.
 // CHECK:      often_sum_walk(

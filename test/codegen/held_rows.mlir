@@ -7,39 +7,56 @@
 // RUN: %heddle emit %t/normalize.mlir | FileCheck %s --check-prefix=DIVIDE
 
 // CHECK:      #include "rows.cuh"
-// CHECK:      template <int Items>
+// CHECK:      template <int Items, int Sure>
 // CHECK:      softmax_held(
-// CHECK-NEXT:   const heddle::row_group<256, Items> group(static_cast<int>(tile.columns));
+// CHECK-NEXT:   heddle::row_group<256, Items, Sure> group(static_cast<int>(tile.columns));
 //               Threads that have whole narrow rows load several at a time.
 // CHECK-NEXT:   constexpr int rows_at_once = Items <= 4 ? 4 : 1;
 // CHECK-NEXT:   float column_down[Items];
 // CHECK:        for (int first_row = 0; first_row < tile.count; first_row += rows_at_once * group.count) {
 // CHECK-NEXT:     float x[rows_at_once][Items];
-// CHECK:            const int row = first_row + r * group.count + group.index;
-// CHECK-NEXT:       const bool there = row < tile.count;
+//                   A group without a row loads the first one again, and stores nothing.
+// CHECK:            const int wanted = first_row + r * group.count + group.index;
+// CHECK-NEXT:       const int row = Items > 8 || wanted < tile.count ? wanted : 0;
 // CHECK-NEXT:       auto *const x_row = heddle::in_global(tile.x + row * tile.x_stride);
-// CHECK-NEXT:       const int end_of_row = heddle::reread(there ? group.end : 0);
-// CHECK:              x[r][k] = column < end_of_row ? x_row[column] : 0;
+// CHECK-NEXT:       const int present = heddle::reread(group.present);
+// CHECK:              x[r][k] = group.has(k, present) ? x_row[column] : 0;
 //                 Elements are loaded once, and exponentials are computed once.
 // CHECK-NOT:      tile.x
-// CHECK:            most_part = heddle::over_row<heddle::max<float>, 256>(most_part, group.lanes);
+// CHECK:            const bool there = Items > 8 || row < tile.count;
+// CHECK:            most_part = heddle::over_row<heddle::max<float>, 256>(most_part, group);
 // CHECK:              e[k] = expf(
-// CHECK-NEXT:         if (column < end_of_row_2) {
+// CHECK-NEXT:         if (group.has(k, present_2)) {
 // CHECK-NOT:      expf
-// CHECK:            sum_part = heddle::over_row<heddle::add<float>, 256>(sum_part, group.lanes);
+// CHECK:            sum_part = heddle::over_row<heddle::add<float>, 256>(sum_part, group);
 //                   A phase that reduces its elements cannot compute them twice.
 // CHECK-NOT:      divisor
-// CHECK:                column_down[k] = heddle::add<float>::combine(column_down[k],
+// CHECK:              if (there && group.has(k, present_3)) {
+// CHECK-NEXT:           column_down[k] = heddle::add<float>::combine(column_down[k],
 // CHECK-NEXT:           y_row[column] = y;
 // CHECK:        heddle::store_columns<heddle::add<float>, 256>(column_down, group, params.column_of_columns + tile.column_base);
 // CHECK:        const int own = heddle::tiles_before<heddle::member_descriptor<5, 2>>(params.table, tile, 16, 2048);
 // CHECK:      softmax_process(
-// CHECK-NEXT:   if (tile.columns <= 4)
-// CHECK-NEXT:     softmax_held<4>(params, tile);
-// CHECK-NEXT:   else if (tile.columns <= 2048)
-// CHECK-NEXT:     softmax_held<8>(params, tile);
+// CHECK-NEXT:   if (tile.columns == 3)
+// CHECK-NEXT:     softmax_held<3, 3>(params, tile);
+// CHECK-NEXT:   else if (tile.columns <= 4)
+// CHECK-NEXT:     softmax_held<4, 0>(params, tile);
+// CHECK-NEXT:   else if (Held && tile.columns <= 2048 && heddle::is_power_of_two(tile.columns))
+// CHECK-NEXT:     softmax_held<8, 8>(params, tile);
+//               The entry for held rows has no form of wider ones.
+// CHECK-NEXT:   else if (Held || tile.columns <= 2048)
+// CHECK-NEXT:     softmax_held<8, 4>(params, tile);
 // CHECK-NEXT:   else
 // CHECK-NEXT:     softmax_walk(
+// CHECK:      softmax_held_rows(heddle::table table,
+// CHECK:        softmax_block<true>(params);
+// CHECK:      softmax_tiles(heddle::table table,
+// CHECK:        softmax_block<false>(params);
+// PLAN:      "variants": [
+// PLAN:          "entry": "softmax_held_rows",
+// PLAN:          "when": {
+// PLAN-NEXT:       "max_columns": 2048
+// PLAN:          "entry": "softmax_tiles",
 // PLAN: "held_columns": 2048
 // EXPLAIN: schedule: rows, 256 threads, tiles of 16 rows, more of up to 2048 columns
 
@@ -47,10 +64,10 @@
 // divides its elements again.
 // DIVIDE:      const float sum = heddle::add<float>::value(sum_part);
 // DIVIDE-NEXT: heddle::divisor by_sum(sum);
-// DIVIDE:        const float y = by_sum.divide(x[r][k], column < [[END:end_of_row[_0-9]*]]);
-// DIVIDE-NEXT:   if (column < [[END]]) {
+// DIVIDE:        const float y = by_sum.divide(x[r][k], group.has(k, [[PRESENT:present[_0-9]*]]));
+// DIVIDE-NEXT:   if (there && group.has(k, [[PRESENT]])) {
 // DIVIDE-NEXT:     y_row[column] = y;
-// DIVIDE:      if (!by_sum.exact) {
+// DIVIDE:      if (!by_sum.exact()) {
 // DIVIDE:        const float y = x[r][k] / sum;
 
 //--- softmax.mlir

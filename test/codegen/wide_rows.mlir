@@ -4,10 +4,10 @@
 
 // Threads hold a part of a row.
 // CHECK:      wide_held(
-// CHECK:        heddle::row_parts parts(tile.columns, params.table.blocks_per_tile, part_of_tile, Items <= 8);
+// CHECK:        heddle::row_parts parts(tile.columns, params.table.blocks_per_tile, part_of_tile, Sure > 0 || Items <= 8);
 // CHECK-NEXT:   parts.begin_exchanges<float>(params.sum_of_parts, tile_index);
-// CHECK-NEXT:   const heddle::row_group<256, Items> group(parts);
-// CHECK:            sum_part = heddle::over_row<heddle::add<float>, 256>(sum_part, group.lanes);
+// CHECK-NEXT:   heddle::row_group<256, Items, Sure> group(parts);
+// CHECK:            sum_part = heddle::over_row<heddle::add<float>, 256>(sum_part, group);
 // CHECK-NEXT:       if (parts.is_divided()) {
 // CHECK-NEXT:         sum_part = heddle::over_parts<heddle::add<float>, 256>(sum_part, params.sum_of_parts, parts, tile_index,
 // CHECK-NEXT:             part_of_tile == 0 || tile.count > 1);
@@ -35,10 +35,12 @@
 // CHECK:      wide_process(
 // CHECK:        if (part_of_tile > 0 && part_of_tile >= heddle::parts_of_row(tile.columns))
 // CHECK-NEXT:     return;
-// CHECK:        else if (heddle::holds_parts(params.table, tile.columns, 16))
-// CHECK-NEXT:     wide_held<16>(
+// CHECK:        else if (Held || tile.columns <= 4096)
+// CHECK-NEXT:     wide_held<16, 8>(
+// CHECK-NEXT:   else if (heddle::holds_parts(params.table, tile.columns, 16))
+// CHECK-NEXT:     wide_held<16, 0>(
 // CHECK:      wide_block(
-// CHECK:        if (params.table.blocks_per_tile > 1) {
+// CHECK:        if (!Held && params.table.blocks_per_tile > 1) {
 // CHECK-NEXT:     const int before = heddle::blocks_started(params.started_blocks);
 
 // PLAN-DAG: "held_parts": true

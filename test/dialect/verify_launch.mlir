@@ -34,9 +34,31 @@ fused.program @more_than_the_cache(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
+fused.program @columns(%x: !list) {
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
+      // expected-error@+2 {{failed to parse Fused_Launch parameter 'variants'}}
+      // expected-error@+1 {{expected 'max_columns' of at least 1, found -1}}
+      launch <variants = [<scalars = value, blocks = 4, max_columns = -1>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @percent_and_columns(%x: !list) {
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
+      // expected-error@+2 {{failed to parse Fused_Launch parameter 'variants'}}
+      // expected-error@+1 {{expected 'evict_first_l2_percent' or 'max_columns', found both}}
+      launch <variants = [<scalars = value, blocks = 4, evict_first_l2_percent = 97, max_columns = 8>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
 fused.program @same_variants(%x: !list) {
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
-      // expected-error@+1 {{expected variants that differ in 'scalars' or 'evict_first_l2_percent', found another}}
+      // expected-error@+1 {{expected variants that differ in 'scalars', 'evict_first_l2_percent' or 'max_columns', found another}}
       launch <variants = [<scalars = value, blocks = 4>, <scalars = value, blocks = 2>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }

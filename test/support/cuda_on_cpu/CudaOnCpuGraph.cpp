@@ -198,7 +198,10 @@ const PlanVariant *CudaOnCpuGraph::choose(const PlanNode &node) const {
   if (node.part == SweepPart::Ends)
     suffix = suffix.consume_front("_tiles_") ? "_ends_by_address" : "_ends";
   for (const PlanVariant &variant : node.variants) {
-    if (!variant.entry.empty() && StringRef(variant.entry).ends_with(suffix))
+    bool holds = !variant.maxColumns ||
+                 layout->tables()[node.table].widest <= *variant.maxColumns;
+    if (holds && !variant.entry.empty() &&
+        StringRef(variant.entry).ends_with(suffix))
       return &variant;
     if (variant.graphForm || (!found && !variant.hasPredicate()))
       found = &variant;

@@ -521,9 +521,9 @@ std::string differenceFromRanges(const Numbers &exact,
 }
 
 llvm::ArrayRef<llvm::StringRef> entrySuffixes() {
-  static const llvm::StringRef suffixes[] = {"_tiles", "_evict_first",
-                                             "_tiles_by_address",
-                                             "_in_one_launch", "_panels"};
+  static const llvm::StringRef suffixes[] = {
+      "_tiles",         "_evict_first", "_held_rows", "_tiles_by_address",
+      "_in_one_launch", "_panels"};
   return suffixes;
 }
 

@@ -90,8 +90,10 @@ Numbers compare(Program &program, const Inputs &inputs) {
     return {};
   }
   Numbers expected = run(*cpu);
-  EXPECT_EQ(differenceInBits(expected, run(*program.cuda(inputs, "_tiles", 1))),
-            "");
+  for (llvm::StringRef entry : {"_tiles", "_held_rows"})
+    EXPECT_EQ(differenceInBits(expected, run(*program.cuda(inputs, entry, 1))),
+              "")
+        << entry.str();
   return expected;
 }
 

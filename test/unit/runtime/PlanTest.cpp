@@ -104,6 +104,24 @@ const char *loopPlan = R"json({
         "variants": [{"entry": "k", "block": 64, "grid": 7}], "arguments": [{"table": 0}], "writes": [4]}], "edges": []}}],
   "edges": [[0, 2], [1, 2]]})json";
 
+TEST(Plan, ReadsTheColumnsOfAVariant) {
+  Plan plan = parsed(loopPlan);
+  std::vector<PlanVariant> &variants =
+      plan.graph.nodes[2].body.nodes[0].variants;
+  variants.insert(variants.begin(), variants[0]);
+  variants[0].entry = "held";
+  variants[0].maxColumns = 4096;
+  Plan again = cantFail(parsePlan(formatv("{0:2}", planToJSON(plan)).str()));
+  EXPECT_TRUE(succeeded(validatePlan(again)));
+  const PlanNode &kernel = again.graph.nodes[2].body.nodes[0];
+  EXPECT_EQ(kernel.variants[0].maxColumns, 4096);
+  EXPECT_TRUE(kernel.variants[0].hasPredicate());
+  EXPECT_FALSE(kernel.variants[1].maxColumns);
+  variants[0].maxColumns = 0;
+  EXPECT_CONTAINS(takeError(validatePlan(plan)).second,
+                  "variant 'held': max_columns: expected at least 1, found 0");
+}
+
 /// The loop with a panel form and its scratch areas.
 Plan panelPlan() {
   Plan plan = parsed(loopPlan);
@@ -529,6 +547,9 @@ TEST(PlanValidation, ScalarsAndProgrammaticEdges) {
                         std::numeric_limits<double>::infinity();
                   }),
                   "a finite factor of at least 0");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.graph.nodes[0].variants[0].maxColumns = 8; }),
+      "max_columns: expected a node with a table of rank 2");
   EXPECT_CONTAINS(
       says([](Plan &p) { p.graph.nodes[0].arguments[1].index = 0; }),
       "found list 'x'");
