@@ -127,15 +127,14 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
 
     ```mlir
     #fused.variant<scalars = value, blocks = 6, evict_first_l2_percent = 97>
-    #fused.variant<scalars = value, blocks = 5, max_columns = 4096>
+    #fused.variant<max_columns = 4096, scalars = value, blocks = 5>
     ```
   }];
   let parameters = (ins "ScalarPassing":$scalars, "int64_t":$blocks,
                         DefaultValuedParameter<"int64_t", "0">:$evictFirstL2Percent,
                         DefaultValuedParameter<"int64_t", "0">:$maxColumns);
-  let assemblyFormat = [{ `<` `scalars` `=` $scalars `,` `blocks` `=` $blocks
-                          (`,` `evict_first_l2_percent` `=` $evictFirstL2Percent^)?
-                          (`,` `max_columns` `=` $maxColumns^)? `>` }];
+  let assemblyFormat = [{ `<` (`max_columns` `=` $maxColumns^ `,` ` `)? `scalars` `=` $scalars `,` `blocks` `=` $blocks
+                          (`,` `evict_first_l2_percent` `=` $evictFirstL2Percent^)? `>` }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool isEvictFirst() const { return getEvictFirstL2Percent() != 0; }

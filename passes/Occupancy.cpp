@@ -257,6 +257,10 @@ static int64_t rowBlocks(SweepOp sweep, const SweepLayout &layout) {
                       layout.threads, 5));
 }
 
+/// Twice the most parts of a row fit on 128 multiprocessors.
+static constexpr int64_t kBlocksOfDividedRows = 4;
+static_assert(kBlocksOfDividedRows * 128 >= 2 * runtime::kMostRowParts);
+
 int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout) {
   // States of several words, such as a maximum and a sum, are combined by code
   // that needs registers of its own.
@@ -266,8 +270,8 @@ int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout) {
       Type type = op.getValue().getType();
       hasWideStates |= stateBytes(op.getKind(), type) > 4;
     }
-  int64_t registers = 32 + (hasWideStates ? 16 : 0) +
-                      kHeldItems * heldWords(sweep, layout, /*withKept=*/false);
+  int64_t registers =
+      32 + (hasWideStates ? 16 : 0) + kHeldItems * heldWords(sweep, layout);
   return blocksFor(registers, layout.threads, 6);
 }
 
@@ -291,7 +295,10 @@ int64_t residentBlocks(SweepOp sweep, const SweepLayout &layout,
     isLong |= mapsInRounds(sweep, layout, s) && hasLongMath(sweep, s);
   if (scalars == ScalarPassing::address && !isLong)
     blocks = std::max<int64_t>(1, blocks - 1);
-  return blocks;
+  // The parts of a wide row are divided only if there is room for twice their
+  // number. Otherwise one block has the whole row, which takes far longer than
+  // spilled registers. Rows that are not wide have an entry of their own.
+  return layout.rowParts ? std::max(blocks, kBlocksOfDividedRows) : blocks;
 }
 
 } // namespace heddle::fused

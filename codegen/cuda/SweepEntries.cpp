@@ -75,9 +75,12 @@ void ProgramEmitter::emitEntry(const SweepNames &names, StringRef bounds,
 void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
                                const SweepNames &names,
                                fused::VariantAttr variant) {
+  // Blocks that divide rows must fit, also if registers are spilled.
+  bool mustFit = layout.rowParts && !variant.isForHeldRows();
   emitEntry(
       names,
-      llvm::formatv("{0}, HEDDLE_BLOCKS({1})", layout.threads,
+      llvm::formatv("{0}, {1}({2})", layout.threads,
+                    mustFit ? "HEDDLE_WANTED_BLOCKS" : "HEDDLE_BLOCKS",
                     variant.getBlocks())
           .str(),
       names.sweep + entrySuffix(sweep, variant).str(),

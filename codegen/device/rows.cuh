@@ -20,6 +20,7 @@ constexpr int narrow_items = 4;
 // of two; and the most tiles of a member, unless a tile has the most elements.
 constexpr int held_elements = 4096;
 constexpr int most_short_tiles = 1024;
+constexpr int most_low_tiles = 4096; // if a tile may have one row
 constexpr int most_tall_elements = 32768;
 
 // The rows of a tile of a member of `count` rows; rowsOfTile in runtime/binding/Tables.h.
@@ -30,7 +31,7 @@ __device__ __forceinline__ int rows_of_tile(int tile, int held_columns, long lon
   while (wide < columns && wide < most_tall_elements)
     wide *= 2;
   int rows = held_elements / wide > tile ? held_elements / wide : tile;
-  while (count / rows >= most_short_tiles && 2 * rows * wide <= most_tall_elements)
+  while (count / rows >= (tile == 1 ? most_low_tiles : most_short_tiles) && 2 * rows * wide <= most_tall_elements)
     rows *= 2;
   return rows;
 }

@@ -97,12 +97,32 @@ static llvm::DenseSet<Value> usedByElements(fused::SweepOp sweep,
   return fused::backwardSlice(roots);
 }
 
-int64_t heldWords(fused::SweepOp sweep, const SweepLayout &layout,
-                  bool withKept) {
+/// The values from which a segment computes its element results, if it keeps
+/// the values of elements that it reduces over the row.
+static llvm::DenseSet<Value> usedBesideKept(fused::SweepOp sweep,
+                                            unsigned segment) {
+  llvm::DenseSet<Value> kept, used;
+  for (auto op : sweep.getSegmentBlock(segment).getOps<fused::ReduceOp>())
+    if (op.getLevel() == Level::row && op.getValue().getDefiningOp())
+      kept.insert(op.getValue());
+  SmallVector<Value> left = fused::elementResults(sweep, segment);
+  while (!left.empty()) {
+    Value value = left.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (used.insert(value).second && op && !kept.contains(value) &&
+        !isa<fused::ReduceOp>(op))
+      llvm::append_range(left, op->getOperands());
+  }
+  return used;
+}
+
+int64_t heldWords(fused::SweepOp sweep, const SweepLayout &layout) {
   int64_t most = 0;
   for (auto [s, segment] : llvm::enumerate(layout.segments)) {
-    int64_t words = 0;
+    // Before and after kept values take the place of operands.
+    int64_t words = 0, wordsAfter = 0;
     llvm::DenseSet<Value> used = usedByElements(sweep, s),
+                          usedAfter = usedBesideKept(sweep, s),
                           hinted = fused::onlyHinted(sweep.getSegmentBlock(s));
     Block &body = sweep.getSegmentBlock(s);
     llvm::SmallDenseSet<int> held;
@@ -111,19 +131,23 @@ int64_t heldWords(fused::SweepOp sweep, const SweepLayout &layout,
       if (slot >= 0 && used.contains(argument) && !hinted.contains(argument) &&
           held.insert(slot).second)
         if (const OperandSlot &operand = segment.operands[slot];
-            operand.index == kIJ || operand.index == kJ)
-          words += storageBytes(operand.storage) == 8 ? 2 : 1;
-    int64_t keptWords = 0;
+            operand.index == kIJ || operand.index == kJ) {
+          int64_t ofOperand = storageBytes(operand.storage) == 8 ? 2 : 1;
+          words += ofOperand;
+          if (operand.index == kJ || usedAfter.contains(argument))
+            wordsAfter += ofOperand;
+        }
+    int64_t keptWords = 0, columnWords = 0;
     for (auto op : body.getOps<fused::ReduceOp>()) {
       Type type = op.getValue().getType();
       if (op.getLevel() == Level::column)
-        words += stateBytes(op.getKind(), type) / 4;
+        columnWords += stateBytes(op.getKind(), type) / 4;
       else if (op.getLevel() == Level::row)
         keptWords = std::max<int64_t>(keptWords, type.isF64() ? 2 : 1);
     }
-    if (withKept && !fused::elementResults(sweep, s).empty())
-      words += keptWords;
-    most = std::max(most, words);
+    if (!fused::elementResults(sweep, s).empty())
+      words = std::max(words, wordsAfter + keptWords);
+    most = std::max(most, words + columnWords);
   }
   return most;
 }

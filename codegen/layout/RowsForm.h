@@ -65,10 +65,9 @@ bool dividesColumns(fused::SweepOp sweep, const SweepLayout &layout);
 bool dividesRows(fused::SweepOp sweep, const SweepLayout &layout);
 
 /// Words that a thread holds for each of its columns of a held row. Values of
-/// elements that a later phase uses again count as one more operand, unless
-/// they can take its place (`withKept` is false).
-int64_t heldWords(fused::SweepOp sweep, const SweepLayout &layout,
-                  bool withKept = true);
+/// elements that a later phase uses again count as one more operand, and take
+/// the place of those operands that no later phase needs.
+int64_t heldWords(fused::SweepOp sweep, const SweepLayout &layout);
 
 /// The narrow rows that a thread loads before it processes them: one has too
 /// few elements to hide the latency of memory.

@@ -102,7 +102,7 @@ int64_t rowsOfTile(int64_t tile, int64_t heldColumns, int64_t columns,
   while (wide < columns && wide < kMostTallElements)
     wide *= 2;
   int64_t rows = std::max(kHeldElements / wide, tile);
-  while (count / rows >= kMostShortTiles &&
+  while (count / rows >= (tile == 1 ? kMostLowTiles : kMostShortTiles) &&
          2 * rows * wide <= kMostTallElements)
     rows *= 2;
   return rows;

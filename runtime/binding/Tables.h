@@ -126,12 +126,12 @@ void moveOperand(const DescriptorLayout &layout, char *memberDescriptors,
                  char *tileDescriptors, size_t offset, char *address);
 
 /// The elements in a whole tile of held rows, if the number of columns is
-/// rounded up to a power of two. Tiles are taller while a member has more than
-/// kMostShortTiles of them and they have at most kMostTallElements elements.
-/// `rows.cuh` and `descriptors.cu` have these numbers and the next function,
-/// too.
+/// rounded up to a power of two. Tiles are taller while a member has as many as
+/// kMostShortTiles of them, or kMostLowTiles if a tile may have one row, and
+/// while they have at most kMostTallElements elements. `rows.cuh` and
+/// `descriptors.cu` have these numbers and the next function, too.
 inline constexpr int64_t kHeldElements = 4096, kMostShortTiles = 1024,
-                         kMostTallElements = 32768;
+                         kMostLowTiles = 4096, kMostTallElements = 32768;
 
 /// The rows of a tile of a member that has `count` rows of `columns` columns:
 /// `tile`, or more if the rows are held. The order of reductions depends on

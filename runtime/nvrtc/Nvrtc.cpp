@@ -441,14 +441,14 @@ static int64_t mostBlocks(StringRef text) {
 
 /// Compiles a source whose kernels have launch bounds with a minimum of
 /// resident blocks (HEDDLE_BLOCKS of codegen/device/tables.cuh). If a kernel
-/// spills registers, compiles the source again for fewer blocks. One register
-/// costs less than a block. Three blocks are slower than four that spill a few
+/// spills registers, compiles the source again for fewer blocks. Four registers
+/// cost less than a block. Three blocks are slower than four that spill a few
 /// registers, most of them in rare code.
 static Expected<CompiledImage> compileWithoutSpills(const Nvrtc &nvrtc,
                                                     KernelSource source,
                                                     StringRef arch,
                                                     ImageKind kind) {
-  constexpr int maxTries = 3, enoughBlocks = 4, oneRegister = 4, fewBytes = 32;
+  constexpr int maxTries = 3, enoughBlocks = 4, fourRegisters = 16, fewBytes = 32;
   if (kind != ImageKind::Cubin ||
       !StringRef(source.text).contains("HEDDLE_BLOCKS("))
     return nvrtc.compile(source, arch, kind);
@@ -464,7 +464,7 @@ static Expected<CompiledImage> compileWithoutSpills(const Nvrtc &nvrtc,
     if (!compiled)
       return compiled.takeError();
     int64_t spilled = spilledBytes(compiled->log);
-    bool isEnough = spilled <= oneRegister ||
+    bool isEnough = spilled <= fourRegisters ||
                     (spilled <= fewBytes && most - fewer == enoughBlocks);
     if (!isEnough && fewer + 1 < maxTries)
       continue;

@@ -43,9 +43,13 @@
 // CHECK-NEXT:     softmax_held<4, 0>(params, tile);
 // CHECK-NEXT:   else if (Held && tile.columns <= 2048 && heddle::is_power_of_two(tile.columns))
 // CHECK-NEXT:     softmax_held<8, 8>(params, tile);
-//               The entry for held rows has no form of wider ones.
-// CHECK-NEXT:   else if (Held || tile.columns <= 2048)
+// CHECK-NEXT:   else if (tile.columns <= 2048)
 // CHECK-NEXT:     softmax_held<8, 4>(params, tile);
+// CHECK-NEXT:   else if (Held && heddle::is_power_of_two(tile.columns))
+// CHECK-NEXT:     softmax_held<16, 16>(params, tile);
+//               The entry for held rows has no form of wider ones.
+// CHECK-NEXT:   else if (Held || tile.columns <= 4096)
+// CHECK-NEXT:     softmax_held<16, 8>(params, tile);
 // CHECK-NEXT:   else
 // CHECK-NEXT:     softmax_walk(
 // CHECK:      softmax_held_rows(heddle::table table,
@@ -55,7 +59,7 @@
 // PLAN:      "variants": [
 // PLAN:          "entry": "softmax_held_rows",
 // PLAN:          "when": {
-// PLAN-NEXT:       "max_columns": 2048
+// PLAN-NEXT:       "max_columns": 4096
 // PLAN:          "entry": "softmax_tiles",
 // PLAN: "held_columns": 2048
 // EXPLAIN: schedule: rows, 256 threads, tiles of 16 rows, more of up to 2048 columns

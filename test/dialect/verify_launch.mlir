@@ -38,7 +38,7 @@ fused.program @columns(%x: !list) {
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
       // expected-error@+2 {{failed to parse Fused_Launch parameter 'variants'}}
       // expected-error@+1 {{expected 'max_columns' of at least 1, found -1}}
-      launch <variants = [<scalars = value, blocks = 4, max_columns = -1>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+      launch <variants = [<max_columns = -1, scalars = value, blocks = 4>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }
 
@@ -49,7 +49,7 @@ fused.program @percent_and_columns(%x: !list) {
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
       // expected-error@+2 {{failed to parse Fused_Launch parameter 'variants'}}
       // expected-error@+1 {{expected 'evict_first_l2_percent' or 'max_columns', found both}}
-      launch <variants = [<scalars = value, blocks = 4, evict_first_l2_percent = 97, max_columns = 8>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+      launch <variants = [<max_columns = 8, scalars = value, blocks = 4, evict_first_l2_percent = 97>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }
 

@@ -167,6 +167,53 @@ func.func @members(%x: !each) -> !num {
 
 !mats = !foreach.list<tensor<?x?xf32>>
 !list = !foreach.list<tensor<?xf32>>
+
+// A sweep of rows has an entry for held rows: of up to 4096 columns, or of 2048 if a
+// thread would hold too many words. A sweep that reduces columns alone has none.
+// CHECK-LABEL: fused.program @held
+// CHECK:         fused.sweep {{.*}}launch <variants = [<max_columns = 4096, scalars = value, blocks = [[#]]>, <scalars = value, blocks = [[#]]>]
+// CHECK-LABEL: fused.program @held_less
+// CHECK:         fused.sweep {{.*}}launch <variants = [<max_columns = 2048, scalars = value, blocks = [[#]]>, <scalars = value, blocks = [[#]]>]
+// CHECK-LABEL: fused.program @down
+// CHECK-NOT:     max_columns
+func.func @held(%x: !mats) -> !list {
+  %s = foreach.reduce add along j (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  return %s : !list
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+
+func.func @held_less(%x: !mats, %y: !mats, %z: !mats, %w: !mats) -> !list {
+  %s = foreach.reduce add along j (%x = %x[i, j], %y = %y[i, j], %z = %z[i, j], %w = %w[i, j] : !mats) -> !list {
+    %a = arith.mulf %x, %y : f32
+    %b = arith.mulf %z, %w : f32
+    %c = arith.addf %a, %b : f32
+    foreach.yield %c : f32
+  }
+  return %s : !list
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+
+func.func @down(%x: !mats) -> !list {
+  %c = foreach.reduce add along i (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  return %c : !list
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 
 // Blocks of `rows` combine tiles in groups. The vector is as short as a row. The

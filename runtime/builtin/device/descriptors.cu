@@ -42,7 +42,7 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
     while (wide < columns && wide < 32768)
       wide *= 2;
     long long rows = 4096 / wide > elements ? 4096 / wide : elements;
-    while (count / rows >= 1024 && 2 * rows * wide <= 32768)
+    while (count / rows >= (elements == 1 ? 4096 : 1024) && 2 * rows * wide <= 32768)
       rows *= 2;
     elements = rows;
   }

@@ -214,6 +214,11 @@ TEST(Tables, RowsOfTileFollowFromColumns) {
   EXPECT_EQ(rowsOfTile(16, 2048, 200, 100000), 128);
   EXPECT_EQ(rowsOfTile(16, 2048, 768, 50000), 32);
   EXPECT_EQ(rowsOfTile(1, 2048, 2048, INT64_MAX), 16);
+  // Four times as many if a tile may have one row.
+  EXPECT_EQ(rowsOfTile(1, 2048, 200, 16 * 4096 - 1), 16);
+  EXPECT_EQ(rowsOfTile(1, 2048, 200, 16 * 4096), 32);
+  EXPECT_EQ(rowsOfTile(1, 2048, 768, 50000), 16);
+  EXPECT_EQ(rowsOfTile(1, 2048, 64, 100000), 64);
   EXPECT_EQ(rowsOfTile(16, 2048, 3, 1000000), 1024);
   EXPECT_EQ(rowsOfTile(16, 2048, 1, INT64_MAX), 32768);
 }
