@@ -307,7 +307,8 @@ struct Operations {
 /// takes a > that is not in parentheses for the end of the template arguments.
 Body::Run Operations::of(Operation *op) {
 #define FLOAT1(EXPRESSION) float1<[](double a) { return (EXPRESSION); }>
-#define FLOAT2(EXPRESSION) float2<[](double a, double b) { return (EXPRESSION); }>
+#define FLOAT2(EXPRESSION)                                                     \
+  float2<[](double a, double b) { return (EXPRESSION); }>
 #define FLOAT3(EXPRESSION)                                                     \
   float3<[](double a, double b, double c) { return (EXPRESSION); }>
 #define PREDICATE(EXPRESSION) test<[](double a) { return (EXPRESSION); }>
@@ -316,7 +317,7 @@ Body::Run Operations::of(Operation *op) {
 #define INTEGER2(EXPRESSION)                                                   \
   integer2<[](uint64_t a, uint64_t b, unsigned width) -> int64_t {             \
     (void)width;                                                               \
-    return (EXPRESSION);                                                         \
+    return (EXPRESSION);                                                       \
   }>
 #define CODE special(scalar)
 #define HEDDLE_SCALAR(OP, COST, ACCURACY, RANGE, REFERENCE, CUDA, LLVM)        \

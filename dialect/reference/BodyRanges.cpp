@@ -494,7 +494,8 @@ struct RangeOperations {
     for (int64_t k = 0; k < count; ++k) {
       IntegerRange a = integerAt(body, x.a, k);
       double low = floatOf(a.low, x.from), high = floatOf(a.high, x.from);
-      bool isOrdered = low == low && high == high && (a.low < 0) == (a.high < 0);
+      bool isOrdered =
+          low == low && high == high && (a.low < 0) == (a.high < 0);
       set(body, x.result, k,
           a.isExact()  ? Range::exactly(value[k])
           : !isOrdered ? Range::anything()
@@ -677,12 +678,12 @@ Body::Run Body::rangeOf(Operation *op) {
   Operations::float3<[](double a, double b, double c) { return (EXPRESSION); }>
 #define INTEGER1(EXPRESSION)                                                   \
   Operations::integer1<[](int64_t a, unsigned width) -> int64_t {              \
-    return (EXPRESSION);                                                         \
+    return (EXPRESSION);                                                       \
   }>
 #define INTEGER2(EXPRESSION)                                                   \
   Operations::integer2<[](uint64_t a, uint64_t b, unsigned width) -> int64_t { \
     (void)width;                                                               \
-    return (EXPRESSION);                                                         \
+    return (EXPRESSION);                                                       \
   }>
 #define ENDS(REFERENCE) REFERENCE
 #define WHOLE(REFERENCE) Operations::anyInteger

@@ -448,7 +448,8 @@ static Expected<CompiledImage> compileWithoutSpills(const Nvrtc &nvrtc,
                                                     KernelSource source,
                                                     StringRef arch,
                                                     ImageKind kind) {
-  constexpr int maxTries = 3, enoughBlocks = 4, fourRegisters = 16, fewBytes = 32;
+  constexpr int maxTries = 3, enoughBlocks = 4, fourRegisters = 16,
+                fewBytes = 32;
   if (kind != ImageKind::Cubin ||
       !StringRef(source.text).contains("HEDDLE_BLOCKS("))
     return nvrtc.compile(source, arch, kind);
