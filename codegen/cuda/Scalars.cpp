@@ -194,7 +194,7 @@ Expression Printer::constant(Attribute value) const {
     std::string text = floatLiteral(number.getValue(), type);
     return {text, text.front() == '-' ? Binding::unary : Binding::primary};
   }
-  const APInt &number = cast<IntegerAttr>(value).getValue();
+  const APInt &number = llvm::cast<IntegerAttr>(value).getValue();
   if (type.isInteger(1))
     return {number.isZero() ? "false" : "true", Binding::primary};
   if (number.isMinSignedValue()) // has no literal

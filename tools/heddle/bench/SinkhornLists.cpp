@@ -14,6 +14,7 @@
 #include "Sizes.h"
 
 #include "codegen/compiler/CopyBandwidth.h"
+#include "llvm/Support/JSON.h"
 
 #include <algorithm>
 

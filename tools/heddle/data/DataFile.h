@@ -13,6 +13,7 @@
 #define HEDDLE_TOOLS_HEDDLE_DATA_DATAFILE_H
 
 #include "NpyArray.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <map>
 
