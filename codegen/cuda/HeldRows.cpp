@@ -253,7 +253,8 @@ LogicalResult RowsEmitter::printHeldElements(const ElementWork &work,
   declareHeldColumn();
   {
     Scope::Nested block(scope);
-    if (failed(computeElement(slice, "!" + hasHeldColumn())))
+    if (failed(computeElement(slice, slots.columns ? "column >= " + present
+                                                   : "!" + hasHeldColumn())))
       return failure();
     printHeldUses(work);
   }

@@ -30,6 +30,11 @@
 // CHECK:            if (!exact) {
 // CHECK:                q[k] = x[k] / root;
 // CHECK:            sum_part = heddle::add<float>::combine(sum_part, heddle::add<float>::lift(q[k]));
+//                 Short rows, which one of the blocks that share rows processes.
+// CHECK:      often_y_held(
+// CHECK:              y[k] = math.divide(x[r][k], root);
+// CHECK-NEXT:         exact &= math.exact | (column >= end_of_row);
+// CHECK:              y[k] = x[r][k] / root;
 //                 Rows that blocks share.
 // CHECK:      often_y_walk(
 // CHECK:            float y[4][4];

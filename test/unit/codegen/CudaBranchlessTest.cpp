@@ -67,6 +67,23 @@ func.func @divide_rows(%a: !mats) -> !mats {
   return %q : !mats
 })mlir";
 
+/// Quotients of elements of rows, and elements of 16 bits, so that divisions
+/// are branchless.
+constexpr const char *kDivideElements = R"mlir(
+!mats = !foreach.list<tensor<?x?xf32>>
+!half = !foreach.list<tensor<?x?xbf16>>
+func.func @divide_elements(%a: !mats) -> (!mats, !half) {
+  %q, %p = foreach.map (%a = %a[i, j] : !mats) -> (!mats, !half) {
+    %one = arith.constant 1.0 : f32
+    %size = math.absf %a : f32
+    %b = arith.addf %size, %one : f32
+    %q = arith.divf %a, %b : f32
+    %p = arith.divf %one, %a : f32
+    foreach.yield %q, %p : f32, f32
+  }
+  return %q, %p : !mats, !half
+})mlir";
+
 float fromBits(uint32_t bits) {
   float x;
   std::memcpy(&x, &bits, sizeof(x));
@@ -233,6 +250,30 @@ TEST(CudaBranchless, QuotientsByRowValuesAreExact) {
     for (size_t k = 0; k < a.data.size(); ++k) {
       float x = a.data[k], y = divisors[k / columns];
       ASSERT_TRUE(same(x / y, found[0][0][k])) << x << " / " << y;
+    }
+  }
+}
+
+// Short rows, which one block processes, and rows that blocks share.
+TEST(CudaBranchless, QuotientsOfElementsOfRowsAreExact) {
+  std::mt19937_64 random(29);
+  for (int64_t columns : {1, 3, 8, 30, 256, 257, 5000}) {
+    SCOPED_TRACE(columns);
+    Inputs inputs;
+    ListInput &list = inputs.lists["a"];
+    list.members.resize(1);
+    ListInput::Member &a = list.members[0];
+    a.extents = {50, columns};
+    for (int64_t k = 0; k < 50 * columns; ++k)
+      a.data.push_back(k % 3 == 0   ? moderate(random, 20)
+                       : k % 7 == 0 ? -0.0f
+                                    : fromBits(random()));
+    Numbers found = run(kDivideElements, inputs, "math.divide");
+    ASSERT_EQ(found.size(), 2u);
+    for (size_t k = 0; k < a.data.size(); ++k) {
+      float x = a.data[k];
+      ASSERT_TRUE(same(x / (std::fabs(x) + 1.0f), found[0][0][k]))
+          << x << " / (1 + |" << x << "|)";
     }
   }
 }
