@@ -72,13 +72,14 @@ func.func @divide_rows(%a: !mats) -> !mats {
 constexpr const char *kDivideElements = R"mlir(
 !mats = !foreach.list<tensor<?x?xf32>>
 !half = !foreach.list<tensor<?x?xbf16>>
-func.func @divide_elements(%a: !mats) -> (!mats, !half) {
-  %q, %p = foreach.map (%a = %a[i, j] : !mats) -> (!mats, !half) {
+!list = !foreach.list<tensor<?xf32>>
+func.func @divide_elements(%a: !mats, %v: !list) -> (!mats, !half) {
+  %q, %p = foreach.map (%a = %a[i, j] : !mats, %v = %v[i] : !list) -> (!mats, !half) {
     %one = arith.constant 1.0 : f32
     %size = math.absf %a : f32
     %b = arith.addf %size, %one : f32
     %q = arith.divf %a, %b : f32
-    %p = arith.divf %one, %a : f32
+    %p = arith.divf %v, %a : f32
     foreach.yield %q, %p : f32, f32
   }
   return %q, %p : !mats, !half
@@ -268,6 +269,10 @@ TEST(CudaBranchless, QuotientsOfElementsOfRowsAreExact) {
       a.data.push_back(k % 3 == 0   ? moderate(random, 20)
                        : k % 7 == 0 ? -0.0f
                                     : fromBits(random()));
+    ListInput &row = inputs.lists["v"];
+    row.members.resize(1);
+    row.members[0].extents = {50};
+    row.members[0].data.assign(50, 1.0);
     Numbers found = run(kDivideElements, inputs, "math.divide");
     ASSERT_EQ(found.size(), 2u);
     for (size_t k = 0; k < a.data.size(); ++k) {
