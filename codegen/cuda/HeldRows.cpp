@@ -253,8 +253,7 @@ LogicalResult RowsEmitter::printHeldElements(const ElementWork &work,
   declareHeldColumn();
   {
     Scope::Nested block(scope);
-    if (failed(computeElement(slice, slots.columns ? "column >= " + present
-                                                   : "!" + hasHeldColumn())))
+    if (failed(computeElement(slice, hasHeldColumn())))
       return failure();
     printHeldUses(work);
   }

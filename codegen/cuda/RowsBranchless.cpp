@@ -75,17 +75,17 @@ RowsEmitter::emitBranchless(llvm::function_ref<LogicalResult()> compute) {
 }
 
 /// Prints the operations of `slice` for one element. An element for which
-/// `isUnused` holds may be out of range.
+/// `isUsed` does not hold may be out of range.
 LogicalResult RowsEmitter::computeElement(const Slice &slice,
-                                          StringRef isUnused) {
+                                          StringRef isUsed) {
   if (math.empty())
     return declareSlice(slice);
   os << "heddle::element_math " << math << " = {true};\n";
   if (failed(declareSlice(slice)))
     return failure();
   os << allExact << " &= " << math << ".exact";
-  if (!isUnused.empty())
-    os << " | (" << isUnused << ")";
+  if (!isUsed.empty())
+    os << " | !(" << isUsed << ")";
   os << ";\n";
   return success();
 }

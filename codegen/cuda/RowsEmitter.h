@@ -83,7 +83,7 @@ private:
   mlir::LogicalResult
   emitBranchless(llvm::function_ref<mlir::LogicalResult()> compute);
   mlir::LogicalResult computeElement(const Slice &slice,
-                                     llvm::StringRef isUnused = "");
+                                     llvm::StringRef isUsed = "");
   void declareRowInputs();
   bool replacesRows() const;
   void storeRow();

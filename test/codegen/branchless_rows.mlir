@@ -14,7 +14,7 @@
 // CHECK-NEXT:         const float root = math.root(v[k]);
 // CHECK-NEXT:         q[k] = math.divide(x[r][k], root);
 //                     An element that does not exist may be out of range.
-// CHECK-NEXT:         exact &= math.exact | (!group.has(k, present));
+// CHECK-NEXT:         exact &= math.exact | !(group.has(k, present));
 // CHECK-NEXT:       }
 // CHECK-NEXT:       if (!exact) {
 // CHECK:                const float root = sqrtf(v[k]);
@@ -33,7 +33,7 @@
 //                 Short rows, which one of the blocks that share rows processes.
 // CHECK:      often_y_held(
 // CHECK:              y[k] = math.divide(x[r][k], root);
-// CHECK-NEXT:         exact &= math.exact | (column >= end_of_row);
+// CHECK-NEXT:         exact &= math.exact | !(column < end_of_row);
 // CHECK:              y[k] = x[r][k] / root;
 //                 Rows that blocks share.
 // CHECK:      often_y_walk(
