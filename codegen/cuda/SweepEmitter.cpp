@@ -489,9 +489,8 @@ void SegmentEmitter::emitHeldTile() {
   };
   std::string fits = "tile.columns <= " + std::to_string(slots.held);
   if (!slots.columns) {
-    bool holdsWide =
-        layout.heldParts || (holdsWideRows(sweep, layout) &&
-                             !goesDownColumns(slots, sweep, segment));
+    int64_t most = mostHeldColumns(sweep, layout, segment);
+    bool holdsWide = most > slots.held;
     std::string whole = "heddle::is_power_of_two(tile.columns)",
                 allHeld = hasHeldEntry(sweep) ? "Held || " : "";
     os << "if (tile.columns == " << kNarrowItems - 1 << ")\n  "
@@ -507,8 +506,7 @@ void SegmentEmitter::emitHeldTile() {
       os << "else if (Held && " << whole << ")\n  "
          << held(kPartItems, kPartItems);
     if (holdsWide)
-      os << "else if (" << allHeld
-         << "tile.columns <= " << kPartItems * layout.threads << ")\n  "
+      os << "else if (" << allHeld << "tile.columns <= " << most << ")\n  "
          << held(kPartItems, kPartItems / 2);
     if (layout.heldParts)
       os << "else if (heddle::holds_parts(params.table, tile.columns, "

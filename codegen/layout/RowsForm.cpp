@@ -187,19 +187,23 @@ bool holdsWideRows(fused::SweepOp sweep, const SweepLayout &layout) {
          rowStateWords(sweep) <= kFewStateWords;
 }
 
+int64_t mostHeldColumns(fused::SweepOp sweep, const SweepLayout &layout,
+                        unsigned segment) {
+  const SegmentLayout &slots = layout.segments[segment];
+  bool holdsWide =
+      layout.heldParts ||
+      (holdsWideRows(sweep, layout) && !goesDownColumns(slots, sweep, segment));
+  return slots.held && holdsWide ? kPartItems * layout.threads : slots.held;
+}
+
 int64_t columnsOfHeldRows(fused::SweepOp sweep, const SweepLayout &layout) {
   if (sweep.getScheduleAttr().getKind() != fused::ScheduleKind::rows ||
       isa<fused::LoopOp>(sweep->getParentOp()) || layout.columns ||
       goesDownColumns(sweep, layout))
     return 0;
   int64_t columns = kPartItems * layout.threads;
-  for (auto [s, segment] : llvm::enumerate(layout.segments)) {
-    if (!segment.held)
-      return 0;
-    if (!layout.heldParts &&
-        (!holdsWideRows(sweep, layout) || goesDownColumns(segment, sweep, s)))
-      columns = std::min<int64_t>(columns, segment.held);
-  }
+  for (unsigned s = 0; s < layout.segments.size(); ++s)
+    columns = std::min(columns, mostHeldColumns(sweep, layout, s));
   return columns;
 }
 

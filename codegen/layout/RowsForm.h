@@ -84,8 +84,12 @@ bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout);
 /// columns then stay in registers, too.
 bool holdsWideRows(fused::SweepOp sweep, const SweepLayout &layout);
 
-/// The most columns of a row that one block holds, for a sweep that has an
-/// entry for such rows alone; otherwise 0.
+/// The most columns of a row that one block holds in a segment; 0 if none.
+int64_t mostHeldColumns(fused::SweepOp sweep, const SweepLayout &layout,
+                        unsigned segment);
+
+/// The same for all segments of a sweep that has an entry for such rows alone;
+/// 0 for another sweep.
 int64_t columnsOfHeldRows(fused::SweepOp sweep, const SweepLayout &layout);
 
 /// The most columns of a row that is *held*: its threads load all its elements
