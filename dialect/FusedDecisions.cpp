@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Fused.h"
+#include "dialect/FusedLevels.h"
 #include "mlir/IR/Builders.h"
 #include "runtime/support/Text.h"
 #include "llvm/ADT/StringExtras.h"
@@ -301,17 +302,33 @@ static bool needsLateArrival(SweepOp sweep, unsigned segment, bool list) {
       [](fused::ReduceOp reduce) { return reduce.getLevel() != Level::row; });
 }
 
-/// A launch of its own can end the members of a `stream` sweep, which is not in
-/// a loop and visits all members. Then no block takes the ticket of a member.
+bool fused::mayEndInOwnLaunch(SweepOp sweep) {
+  auto schedule = sweep.getScheduleAttr();
+  if (!schedule || sweep.getWhere() ||
+      isa_and_nonnull<LoopOp>(sweep->getParentOp()))
+    return false;
+  if (schedule.getKind() == ScheduleKind::stream)
+    return true;
+  auto segments = llvm::seq(sweep.getNumSegments());
+  return !schedule.getColumns() &&
+         llvm::none_of(
+             segments,
+             [&](unsigned s) { return reducesOverColumns(sweep, s); }) &&
+         llvm::any_of(segments, [&](unsigned s) {
+           return reducesElementsOverMembers(sweep, s);
+         });
+}
+
+/// If a launch of its own ends the members, no block takes their tickets.
 static LogicalResult verifyOwnLaunch(SweepOp sweep) {
   LaunchAttr launch = sweep.getLaunchAttr();
   if (!launch.endsInOwnLaunch())
     return success();
-  if (sweep.getScheduleAttr().getKind() != ScheduleKind::stream ||
-      sweep.getWhere() || isa_and_nonnull<LoopOp>(sweep->getParentOp()))
-    return sweep.emitOpError("expected the schedule 'stream', no 'where' and "
-                             "no loop around it for arrival 'own_launch', "
-                             "found ")
+  if (!mayEndInOwnLaunch(sweep))
+    return sweep.emitOpError(
+               "expected no 'where', no loop around it, and the schedule "
+               "'stream' or elements of rows that are reduced over members "
+               "and not over columns, for arrival 'own_launch', found ")
            << launch;
   for (auto [s, arrival] : llvm::enumerate(launch.getArrivals()))
     if (arrival == Arrival::early || arrival == Arrival::late)

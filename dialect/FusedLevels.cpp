@@ -243,6 +243,23 @@ llvm::DenseSet<Value> backwardSlice(ArrayRef<Value> roots) {
   return seen;
 }
 
+bool reducesElementsOverMembers(SweepOp sweep, unsigned segment) {
+  auto levels = Levels::infer(sweep, segment);
+  return succeeded(levels) &&
+         llvm::any_of(sweep.getSegmentBlock(segment).getOps<ReduceOp>(),
+                      [&](ReduceOp reduce) {
+                        return reduce.getLevel() <= Level::member &&
+                               levels->countedBy(reduce) == Level::element;
+                      });
+}
+
+bool reducesOverColumns(SweepOp sweep, unsigned segment) {
+  return llvm::any_of(sweep.getSegmentBlock(segment).getOps<ReduceOp>(),
+                      [](ReduceOp reduce) {
+                        return reduce.getLevel() == Level::column;
+                      });
+}
+
 SmallVector<Value> elementResults(SweepOp sweep, unsigned segment) {
   SmallVector<Value> values;
   int64_t rank = sweep.getDomainRank(segment);

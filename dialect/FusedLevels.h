@@ -82,6 +82,19 @@ llvm::DenseSet<mlir::Value> backwardSlice(llvm::ArrayRef<mlir::Value> roots);
 /// The element values that segment `segment` yields.
 llvm::SmallVector<mlir::Value> elementResults(SweepOp sweep, unsigned segment);
 
+/// Whether segment `segment` reduces elements over members or the list, and not
+/// over rows first.
+bool reducesElementsOverMembers(SweepOp sweep, unsigned segment);
+
+/// Whether segment `segment` has values of columns that it reduces.
+bool reducesOverColumns(SweepOp sweep, unsigned segment);
+
+/// Whether a launch of its own can end the members of a sweep: a `stream` sweep,
+/// or a sweep over rows that reduces elements over members and nothing over
+/// columns, so that no block combines tiles, divides rows or shares them. The
+/// sweep visits all members and is not in a loop.
+bool mayEndInOwnLaunch(SweepOp sweep);
+
 /// The sizes in bytes of the elements that segment `segment` reads and writes,
 /// as they are stored.
 struct ElementSizes {

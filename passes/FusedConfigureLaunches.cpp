@@ -113,13 +113,12 @@ static Arrival arrivalOf(const SegmentLayout &segment) {
                                    : Arrival::early;
 }
 
-/// The reason why the blocks of tiles end the members of a `stream` sweep with
-/// late arrivals, or an empty string if a launch of its own does. With that
-/// launch, no block of a tile waits until its stores are visible to other
-/// blocks, for which it keeps its place on the multiprocessor for about 1.4 us
-/// more. For members of one tile, blocks wait for nothing, and the launch would
-/// take longer; sizes are not known here, but vectors beside matrices are
-/// short.
+/// The reason why the blocks of tiles end the members of a sweep with late
+/// arrivals, or an empty string if a launch of its own does. With that launch,
+/// no block of a tile waits until its stores are visible to other blocks, for
+/// which it keeps its place on the multiprocessor for about 1.4 us more. For
+/// members of one tile, blocks wait for nothing, and the launch would take
+/// longer; sizes are not known here, but vectors beside matrices are short.
 std::string Launches::whyNotOwnLaunch(SweepOp sweep,
                                       const SweepLayout &layout) {
   if (isa<LoopOp>(sweep->getParentOp()))
@@ -129,7 +128,7 @@ std::string Launches::whyNotOwnLaunch(SweepOp sweep,
   int64_t visited = 0;
   for (const SegmentLayout &segment : layout.segments)
     for (const OperandSlot &slot : segment.operands)
-      if (slot.index == kI)
+      if (slot.index == kI || slot.index == kIJ)
         visited = std::max(visited, foreach::rankOf(buffers[slot.buffer].type));
   return visited == 0            ? "it visits no elements"
          : visited < highestRank ? "vectors beside matrices are short"
@@ -162,9 +161,10 @@ LogicalResult Launches::configure(SweepOp sweep, bool isDependent,
     if (isDependent)
       waits.push_back(waitOf(sweep, *layout, s, written));
   }
-  bool arrivesLate =
-      sweep.getScheduleAttr().getKind() == ScheduleKind::stream &&
-      llvm::is_contained(arrivals, Arrival::late);
+  bool arrivesLate = llvm::is_contained(arrivals, Arrival::late) &&
+                     (sweep.getScheduleAttr().getKind() ==
+                          ScheduleKind::stream ||
+                      mayEndInOwnLaunch(sweep));
   std::string whyNot = arrivesLate ? whyNotOwnLaunch(sweep, *layout) : "";
   if (arrivesLate && whyNot.empty())
     for (Arrival &arrival : arrivals)

@@ -227,9 +227,30 @@ static int64_t downBlocks(SweepOp sweep) {
   return doubles ? 2 : 3;
 }
 
+/// Whether a sweep over rows only adds up elements that it computes without
+/// functions: no row or column has a value of its own, and there is no division,
+/// root or exponential.
+static bool isPlain(SweepOp sweep) {
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+    auto levels = Levels::infer(sweep, s);
+    if (failed(levels))
+      return false;
+    for (Operation &op : sweep.getSegmentBlock(s).without_terminator()) {
+      if (auto reduce = dyn_cast<ReduceOp>(op);
+          reduce && reduce.getLevel() > Level::member)
+        return false;
+      bool isFunction = isa<arith::DivFOp>(op) ||
+                        op.getDialect()->getNamespace() == "math";
+      if (isFunction && levels->of(op.getResult(0)).level > Level::member)
+        return false;
+    }
+  }
+  return true;
+}
+
 /// Registers of a thread that holds elements and states of columns.
 static int64_t heldRegisters(SweepOp sweep, const SweepLayout &layout) {
-  return 44 + kHeldItems * heldWords(sweep, layout);
+  return (isPlain(sweep) ? 24 : 44) + kHeldItems * heldWords(sweep, layout);
 }
 
 /// While a block writes the elements of a row, other blocks must load.
@@ -263,15 +284,19 @@ static_assert(kBlocksOfDividedRows * 128 >= 2 * runtime::kMostRowParts);
 
 int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout) {
   // States of several words, such as a maximum and a sum, are combined by code
-  // that needs registers of its own.
-  bool hasWideStates = false;
-  for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+  // that needs registers of its own. So do divisions without branches.
+  bool hasWideStates = false, isBranchless = false;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+    isBranchless |= usesBranchlessRows(sweep, s);
     for (auto op : sweep.getSegmentBlock(s).getOps<ReduceOp>()) {
       Type type = op.getValue().getType();
       hasWideStates |= stateBytes(op.getKind(), type) > 4;
     }
-  int64_t registers =
-      32 + (hasWideStates ? 16 : 0) + kHeldItems * heldWords(sweep, layout);
+  }
+  // The elements of further rows that a thread has at the same time.
+  int64_t ofRows = kHeldItems * (layout.shortRows - 1);
+  int64_t registers = 32 + (hasWideStates ? 16 : 0) + (isBranchless ? 8 : 0) +
+                      ofRows + kHeldItems * heldWords(sweep, layout);
   return blocksFor(registers, layout.threads, 6);
 }
 

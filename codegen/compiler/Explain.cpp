@@ -153,7 +153,7 @@ json::Object Explanation::describeSweep(fused::SweepOp sweep) {
     if (const PlanTable *table = tables.lookup(sweepName(sweep))) {
       if (table->blockColumns)
         object["columns"] = table->blockColumns;
-      if (int64_t held = table->segments.front().heldColumns)
+      if (int64_t held = table->segments.front().held.columns)
         object["held_columns"] = held;
     }
   }

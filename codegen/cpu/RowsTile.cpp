@@ -377,7 +377,7 @@ void RowsTile::findGroups() {
           b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, least, ir.i64(1)),
           ir.i64(1)),
       b.getFalse());
-  isHeld = b.CreateICmpSLE(columns, ir.i64(slots.held));
+  isHeld = b.CreateICmpSLE(columns, ir.i64(slots.held.columns));
   laneBits = b.CreateSelect(isHeld, b.CreateSub(ir.i64(64), leading),
                             ir.i64(llvm::Log2_64(layout.threads)));
   lanesOfRow = b.CreateShl(ir.i64(1), laneBits);

@@ -365,7 +365,12 @@ void RowsEmitter::declareGroup() {
     return;
   rowsAtOnce = scope.fresh("rows_at_once");
   os << "constexpr int " << rowsAtOnce << " = Items <= " << kNarrowItems
-     << " ? " << layout.narrowRows << " : 1;\n";
+     << " ? " << layout.narrowRows << " : "
+     << (layout.shortRows == 1
+             ? ""
+             : "Items == " + std::to_string(kHeldItems) + " ? " +
+                   std::to_string(layout.shortRows) + " : ")
+     << "1;\n";
 }
 
 LogicalResult RowsEmitter::emitHeldWalk() {

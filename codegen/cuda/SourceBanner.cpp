@@ -82,7 +82,7 @@ void ProgramEmitter::emitIncludes() {
                                    })
                                    .wasInterrupted();
       for (const SegmentLayout &segment : layout->segments)
-        held |= segment.held > 0;
+        held |= segment.held.columns > 0;
       bool isStream =
           sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream;
       for (unsigned s = 0; s < sweep.getNumSegments(); ++s)

@@ -487,10 +487,11 @@ void SegmentEmitter::emitHeldTile() {
                            {"Sure", std::to_string(sure)}}) +
            ";\n";
   };
-  std::string fits = "tile.columns <= " + std::to_string(slots.held);
+  std::string fits =
+      "tile.columns <= " + std::to_string(slots.held.columns);
   if (!slots.columns) {
     int64_t most = mostHeldColumns(sweep, layout, segment);
-    bool holdsWide = most > slots.held;
+    bool holdsWide = most > slots.held.columns;
     std::string whole = "heddle::is_power_of_two(tile.columns)",
                 allHeld = hasHeldEntry(sweep) ? "Held || " : "";
     os << "if (tile.columns == " << kNarrowItems - 1 << ")\n  "
@@ -534,11 +535,12 @@ std::string SegmentEmitter::isFirstThread() const {
 
 /// The number of tiles of the member before this one.
 std::string SegmentEmitter::firstTileOffset() const {
-  if (!slots.held)
+  if (!slots.held.columns)
     return "static_cast<int>(tile.first / " + std::to_string(slots.tile) + ")";
   return "heddle::tiles_before<" + names.memberType(layout) +
          ">(params.table, tile, " + std::to_string(slots.tile) + ", " +
-         std::to_string(slots.held) + ")";
+         std::to_string(slots.held.columns) + ", " +
+         std::to_string(slots.held.elements) + ")";
 }
 
 /// A member whose condition does not hold keeps its values, which still count
@@ -566,7 +568,8 @@ void SegmentEmitter::emitProcessFunction() {
   bool isAlone = layout.columns && !slots.columns;
   std::string whole = vectorCondition();
   if (!isAlone && !waitsAtOnce() && layout.whereOperand.empty() &&
-      !tilesEndMembers() && slots.tickets < 0 && whole.empty() && !slots.held) {
+      !tilesEndMembers() && slots.tickets < 0 && whole.empty() &&
+      !slots.held.columns) {
     names.functions->drop();
     names.functions->alias(functionName("process"), functionName("walk"));
     return;
@@ -584,13 +587,13 @@ void SegmentEmitter::emitProcessFunction() {
     os << "heddle::wait_for_dependency();\n";
   if (!layout.whereOperand.empty())
     emitSkippedTile();
-  if (slots.held)
+  if (slots.held.columns)
     emitHeldTile();
   if (names.functions->takes(functionName("walk"), vectorFlag()))
     os << "const bool " << vectorFlag() << " = " << whole << ";\n";
   if (arrivesEarly())
     os << "if (" << callOf("walk") << ")\n  " << callOf("end") << ";\n";
-  else if (!slots.held || slots.columns)
+  else if (!slots.held.columns || slots.columns)
     os << callOf("walk") << ";\n";
   if (slots.endsMembers && slots.columns)
     emitEndOfSharedTile();
@@ -609,7 +612,7 @@ void SegmentEmitter::emitProcessFunction() {
 LogicalResult SegmentEmitter::emit() {
   newScope();
   findUsedAtEnd();
-  if (slots.held) {
+  if (slots.held.columns) {
     findUsedInWalk(/*shared=*/false);
     if (failed(emitHeldFunction()))
       return failure();

@@ -16,15 +16,15 @@ namespace heddle {
 // has.
 constexpr int held_items = 8;
 constexpr int narrow_items = 4;
-// The elements of a whole tile of rows, if the number of columns is rounded up to a power
-// of two; and the most tiles of a member, unless a tile has the most elements.
-constexpr int held_elements = 4096;
+// The most tiles of a member, unless a tile has the most elements.
 constexpr int most_short_tiles = 1024;
 constexpr int most_low_tiles = 4096; // if a tile may have one row
 constexpr int most_tall_elements = 32768;
 
 // The rows of a tile of a member of `count` rows; rowsOfTile in runtime/binding/Tables.h.
-__device__ __forceinline__ int rows_of_tile(int tile, int held_columns, long long columns, long long count) {
+// A whole tile of rows of at most `held_columns` columns has `held_elements` elements, if
+// the number of columns is rounded up to a power of two.
+__device__ __forceinline__ int rows_of_tile(int tile, int held_columns, int held_elements, long long columns, long long count) {
   if (columns > held_columns)
     return tile;
   int wide = 1;
@@ -38,9 +38,9 @@ __device__ __forceinline__ int rows_of_tile(int tile, int held_columns, long lon
 
 // The number of tiles of the member before this one.
 template <class Member, class Tile>
-__device__ __forceinline__ int tiles_before(const table &table, const Tile &tile, int shortest, int held_columns) {
+__device__ __forceinline__ int tiles_before(const table &table, const Tile &tile, int shortest, int held_columns, int held_elements) {
   const long long rows = static_cast<const Member *>(table.members)[tile.member].count;
-  return static_cast<int>(tile.first / rows_of_tile(shortest, held_columns, tile.columns, rows));
+  return static_cast<int>(tile.first / rows_of_tile(shortest, held_columns, held_elements, tile.columns, rows));
 }
 
 // The threads that hold a row are the least power of two that is enough; this is its

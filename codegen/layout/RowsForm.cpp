@@ -175,6 +175,17 @@ int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout) {
   return holdsParts(sweep, layout) ? 4 : 2;
 }
 
+int64_t shortRows(fused::SweepOp sweep, const SweepLayout &layout) {
+  constexpr int64_t mostWords = 2;
+  bool reducesColumns = llvm::any_of(
+      layout.segments,
+      [](const SegmentLayout &segment) { return segment.tickets >= 0; });
+  return reducesColumns && heldWords(sweep, layout) <= mostWords &&
+                 rowStateWords(sweep) <= kFewStateWords
+             ? 2
+             : 1;
+}
+
 bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout) {
   constexpr int64_t mostWords = 3;
   return heldWords(sweep, layout) <= mostWords &&
@@ -193,7 +204,8 @@ int64_t mostHeldColumns(fused::SweepOp sweep, const SweepLayout &layout,
   bool holdsWide =
       layout.heldParts ||
       (holdsWideRows(sweep, layout) && !goesDownColumns(slots, sweep, segment));
-  return slots.held && holdsWide ? kPartItems * layout.threads : slots.held;
+  return slots.held.columns && holdsWide ? kPartItems * layout.threads
+                                         : slots.held.columns;
 }
 
 int64_t columnsOfHeldRows(fused::SweepOp sweep, const SweepLayout &layout) {
@@ -207,9 +219,19 @@ int64_t columnsOfHeldRows(fused::SweepOp sweep, const SweepLayout &layout) {
   return columns;
 }
 
-int64_t heldColumns(const SegmentLayout &layout) {
+runtime::HeldRows heldRows(fused::SweepOp sweep, const SweepLayout &layout,
+                           unsigned segment) {
+  runtime::HeldRows held;
   // Blocks that share a wide row access memory in a better order.
-  return layout.columns ? kWarpColumns : kBlockColumns;
+  held.columns =
+      layout.segments[segment].columns ? kWarpColumns : kBlockColumns;
+  // A block that combines its elements at the end of a tile reads nothing
+  // meanwhile, so the tile has more of them. A tile that combines columns has
+  // many rows in any case.
+  if (fused::reducesElementsOverMembers(sweep, segment) &&
+      !fused::reducesOverColumns(sweep, segment))
+    held.elements *= 2;
+  return held;
 }
 
 } // namespace heddle

@@ -73,6 +73,11 @@ int64_t heldWords(fused::SweepOp sweep, const SweepLayout &layout);
 /// few elements to hide the latency of memory.
 int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout);
 
+/// The rows of more columns, up to kHeldItems for each thread, that a group of
+/// threads loads before it processes them. Tiles that combine columns have many
+/// rows, one after the other, so the latency of memory counts for each.
+int64_t shortRows(fused::SweepOp sweep, const SweepLayout &layout);
+
 /// Whether blocks that divide a row hold their parts in registers: if enough
 /// blocks fit on a multiprocessor for the words of kPartItems columns, and the
 /// row has few reductions.
@@ -92,11 +97,12 @@ int64_t mostHeldColumns(fused::SweepOp sweep, const SweepLayout &layout,
 /// 0 for another sweep.
 int64_t columnsOfHeldRows(fused::SweepOp sweep, const SweepLayout &layout);
 
-/// The most columns of a row that is *held*: its threads load all its elements
-/// once, before they use any, and no other block processes part of it. Column
-/// states and column operands stay in registers for a whole tile. The number of
-/// threads is the least power of two that is enough.
-int64_t heldColumns(const SegmentLayout &layout);
+/// The rows of a segment that are *held*: the threads of a row load all its
+/// elements once, before they use any, and no other block processes part of it.
+/// Column states and column operands stay in registers for a whole tile. The
+/// number of threads is the least power of two that is enough.
+runtime::HeldRows heldRows(fused::SweepOp sweep, const SweepLayout &layout,
+                           unsigned segment);
 
 } // namespace heddle
 

@@ -303,8 +303,9 @@ LogicalResult Builder::build() {
   }
   if (layout.rank == 2) {
     layout.narrowRows = narrowRows(sweep, layout);
-    for (SegmentLayout &segment : layout.segments)
-      segment.held = heldColumns(segment);
+    layout.shortRows = shortRows(sweep, layout);
+    for (auto [s, segment] : llvm::enumerate(layout.segments))
+      segment.held = heldRows(sweep, layout, s);
   }
   if (dividesColumns(sweep, layout))
     layout.columnRange = kColumnRange;

@@ -15,6 +15,7 @@
 #include "codegen/layout/Buffers.h"
 #include "dialect/Bindings.h"
 #include "dialect/FusedLevels.h"
+#include "runtime/plan/Plan.h"
 
 namespace heddle {
 
@@ -71,8 +72,8 @@ struct SegmentLayout {
   int64_t tile, vector;
   /// The columns of a tile that one block processes if blocks share it; 0: all.
   int64_t columns = 0;
-  /// The most columns of a held row; 0 if no row is held (RowsForm.h).
-  int64_t held = 0;
+  /// The held rows (RowsForm.h).
+  runtime::HeldRows held;
   /// Whether work remains when all tiles of a member are complete (the end of
   /// the member, which its last block executes), and whether this work uses
   /// partials or results of the tiles and must wait for their stores.
@@ -113,9 +114,9 @@ struct SweepLayout {
   bool rowParts = false;
   /// Whether blocks that divide a row hold their parts in registers.
   bool heldParts = false;
-  /// The narrow rows that a thread loads before it processes them
-  /// (RowsForm.h).
-  int64_t narrowRows = 1;
+  /// The rows that a group of threads loads before it processes them: narrow
+  /// rows, and those of up to kBlockColumns columns (RowsForm.h).
+  int64_t narrowRows = 1, shortRows = 1;
   std::string name;
 
   void addScratch(ScratchSlot slot);

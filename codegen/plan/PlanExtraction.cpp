@@ -129,7 +129,7 @@ static OperandIndex indexOf(int32_t index) {
 static PlanSegment segmentOf(const SegmentLayout &layout, int64_t rank) {
   PlanSegment segment;
   segment.tile = layout.tile;
-  segment.heldColumns = layout.held;
+  segment.held = layout.held;
   auto extent = [&](int32_t index, int dimension) -> std::optional<ExtentRef> {
     for (const OperandSlot &slot : layout.operands)
       if (slot.index == index)

@@ -227,7 +227,7 @@ int64_t PlanShapes::tilesOf(int number) const {
       }
       int64_t rows = segment.tile;
       if (segment.columns)
-        rows = runtime::rowsOfTile(segment.tile, segment.heldColumns,
+        rows = runtime::rowsOfTile(segment.tile, segment.held,
                                    buffers[segment.columns->buffer][member]
                                           [segment.columns->dimension],
                                    count);

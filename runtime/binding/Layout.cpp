@@ -101,8 +101,8 @@ Error Layout::Resolver::sizeTables() {
                 : 0;
         int64_t columns = columnsOf(segment, position);
         int64_t own =
-            tilesOf(count + shift, rowsOfTile(segment.tile, segment.heldColumns,
-                                              columns, count));
+            tilesOf(count + shift,
+                    rowsOfTile(segment.tile, segment.held, columns, count));
         tiles += own;
         ++memberCount;
         if (tiles > INT32_MAX || memberCount >= INT32_MAX)
@@ -119,7 +119,7 @@ Error Layout::Resolver::sizeTables() {
               "found more",
               table.name);
         view.columnTotal += own * columns;
-        if (columns > segment.heldColumns) {
+        if (columns > segment.held.columns) {
           sharedTiles += own;
           sharedColumns += own * columns;
         }
@@ -306,8 +306,8 @@ std::vector<char> Layout::memberDescriptors(int index) const {
             : 0;
     descriptor.tiles = static_cast<int>(
         tilesOf(descriptor.count + shift,
-                rowsOfTile(segment.tile, segment.heldColumns,
-                           descriptor.columns, descriptor.count)));
+                rowsOfTile(segment.tile, segment.held, descriptor.columns,
+                           descriptor.count)));
     descriptor.segment = static_cast<int>(segmentIndex);
     descriptor.index = static_cast<int>(position);
     writeMemberDescriptor(descriptorLayout, descriptor, out);

@@ -94,14 +94,14 @@ TileDescriptor readTileDescriptor(const DescriptorLayout &layout,
   return values;
 }
 
-int64_t rowsOfTile(int64_t tile, int64_t heldColumns, int64_t columns,
+int64_t rowsOfTile(int64_t tile, const HeldRows &held, int64_t columns,
                    int64_t count) {
-  if (heldColumns == 0 || columns > heldColumns)
+  if (held.columns == 0 || columns > held.columns)
     return tile;
   int64_t wide = 1;
   while (wide < columns && wide < kMostTallElements)
     wide *= 2;
-  int64_t rows = std::max(kHeldElements / wide, tile);
+  int64_t rows = std::max(held.elements / wide, tile);
   while (count / rows >= (tile == 1 ? kMostLowTiles : kMostShortTiles) &&
          2 * rows * wide <= kMostTallElements)
     rows *= 2;
@@ -113,7 +113,8 @@ std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table) {
   steps.reserve(table.segments.size() * (kStepHeader + table.pointers));
   for (const PlanSegment &segment : table.segments) {
     steps.push_back(segment.alignTiles ? -segment.tile : segment.tile);
-    steps.push_back(segment.heldColumns);
+    steps.push_back(segment.held.columns);
+    steps.push_back(segment.held.elements);
     for (int slot = 0; slot < table.pointers; ++slot) {
       int64_t step = 0;
       if (slot < static_cast<int>(segment.operands.size())) {
@@ -183,7 +184,7 @@ void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
                                           static_cast<size_t>(layout.pointers)),
         operands, count);
     int64_t tile = layout.rank == 2
-                       ? rowsOfTile(step[0], step[1], columns, count)
+                       ? rowsOfTile(step[0], {step[1], step[2]}, columns, count)
                        : std::abs(step[0]);
     step += kStepHeader;
     assert(firstTile == written && firstTile + tiles <= tileCount &&

@@ -98,7 +98,7 @@ TileDescriptor readTileDescriptor(const DescriptorLayout &layout,
 /// then the step of each operand in bytes. An operand advances by first * s if
 /// its step s is positive, by first * stride * -s if s is negative (the next
 /// operand slot holds the stride), and not at all if s is 0.
-inline constexpr size_t kStepHeader = 2; // entries before the operands' steps
+inline constexpr size_t kStepHeader = 3; // entries before the operands' steps
 std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table);
 
 /// Cache lines, and the widest loads of a thread.
@@ -125,18 +125,16 @@ void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
 void moveOperand(const DescriptorLayout &layout, char *memberDescriptors,
                  char *tileDescriptors, size_t offset, char *address);
 
-/// The elements in a whole tile of held rows, if the number of columns is
-/// rounded up to a power of two. Tiles are taller while a member has as many as
-/// kMostShortTiles of them, or kMostLowTiles if a tile may have one row, and
-/// while they have at most kMostTallElements elements. `rows.cuh` and
-/// `descriptors.cu` have these numbers and the next function, too.
-inline constexpr int64_t kHeldElements = 4096, kMostShortTiles = 1024,
-                         kMostLowTiles = 4096, kMostTallElements = 32768;
+/// Tiles of held rows are taller while a member has as many as kMostShortTiles
+/// of them, or kMostLowTiles if a tile may have one row, and while they have at
+/// most kMostTallElements elements. `rows.cuh` and `descriptors.cu` have these
+/// numbers and the next function, too.
+inline constexpr int64_t kMostShortTiles = 1024, kMostLowTiles = 4096;
 
 /// The rows of a tile of a member that has `count` rows of `columns` columns:
 /// `tile`, or more if the rows are held. The order of reductions depends on
 /// this number, so it follows from the program and the extents alone.
-int64_t rowsOfTile(int64_t tile, int64_t heldColumns, int64_t columns,
+int64_t rowsOfTile(int64_t tile, const HeldRows &held, int64_t columns,
                    int64_t count);
 
 /// The most parts of a wide row, and the most columns of a part if the row does

@@ -329,10 +329,14 @@ private:
       if (segment.tile < 1 || segment.tile > INT32_MAX)
         return bad("expected a tile of 1.." + Twine(INT32_MAX) + ", found " +
                    Twine(segment.tile));
-      if (segment.heldColumns < 0 || (segment.heldColumns && table.rank != 2))
+      if (segment.held.columns < 0 || (segment.held.columns && table.rank != 2))
         return bad("expected held_columns of 0 or more, and 0 unless the rank "
                    "is 2, found " +
-                   Twine(segment.heldColumns) + " and " + Twine(table.rank));
+                   Twine(segment.held.columns) + " and " + Twine(table.rank));
+      if (segment.held.elements < 1 ||
+          segment.held.elements > kMostTallElements)
+        return bad("expected held_elements of 1.." + Twine(kMostTallElements) +
+                   ", found " + Twine(segment.held.elements));
       // A segment of member scalars only has one tile for each member.
       bool hasElements =
           any_of(segment.operands, [](const PlanOperand &operand) {

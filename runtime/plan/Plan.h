@@ -78,12 +78,23 @@ struct PlanOperand {
   OperandIndex index = OperandIndex::I;
 };
 
+/// The most elements in a tile of held rows.
+inline constexpr int64_t kMostTallElements = 32768;
+
+/// The rows that a block holds in registers (docs/lowering.md). Tiles of such
+/// rows have more of them; see rowsOfTile.
+struct HeldRows {
+  /// The most columns of a held row; 0 if no row is held.
+  int64_t columns = 0;
+  /// The elements in a whole tile, if the number of columns is rounded up to a
+  /// power of two.
+  int64_t elements = 4096;
+};
+
 struct PlanSegment {
   /// The number of elements (rank 1) or rows (rank 2) in a tile.
   int64_t tile = 1;
-  /// The most columns of a held row (docs/lowering.md). Tiles of rows with at
-  /// most this number of columns have more rows; see rowsOfTile.
-  int64_t heldColumns = 0;
+  HeldRows held;
   /// Whether the first tile of a member may be shorter, so that the other tiles
   /// are aligned.
   bool alignTiles = false;

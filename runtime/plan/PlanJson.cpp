@@ -214,7 +214,8 @@ static bool fromJSON(const json::Value &value, PlanSegment &out,
                      json::Path path) {
   json::ObjectMapper map(value, path);
   return map && map.map("tile", out.tile) &&
-         map.mapOptional("held_columns", out.heldColumns) &&
+         map.mapOptional("held_columns", out.held.columns) &&
+         map.mapOptional("held_elements", out.held.elements) &&
          map.mapOptional("align_tiles", out.alignTiles) &&
          map.map("operands", out.operands) && map.map("count", out.count) &&
          map.map("columns", out.columns);
@@ -471,8 +472,10 @@ static json::Value toJSON(const PlanTable &table) {
                         {"columns", optionalExtentToJSON(segment.columns)}};
     if (segment.alignTiles)
       object["align_tiles"] = true;
-    if (segment.heldColumns)
-      object["held_columns"] = segment.heldColumns;
+    if (segment.held.columns)
+      object["held_columns"] = segment.held.columns;
+    if (segment.held.columns && segment.held.elements != HeldRows().elements)
+      object["held_elements"] = segment.held.elements;
     segments.push_back(std::move(object));
   }
   json::Object object{{"name", table.name},

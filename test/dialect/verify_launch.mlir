@@ -140,7 +140,7 @@ fused.program @own_launch_beside_late(%x: !list) {
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 fused.program @own_launch_of_rows(%x: !mats) {
-  // expected-error@+1 {{'fused.sweep' op expected the schedule 'stream', no 'where' and no loop around it for arrival 'own_launch', found}}
+  // expected-error@+1 {{'fused.sweep' op expected no 'where', no loop around it, and the schedule 'stream' or elements of rows that are reduced over members and not over columns, for arrival 'own_launch', found}}
   %y = fused.sweep schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [16], reason = "">
       launch <variants = [<scalars = value, blocks = 4>], arrive = [own_launch]> (%a = %x[i, j] : !mats) -> !list {
     %s = fused.reduce add column %a : f32
@@ -154,7 +154,7 @@ fused.program @own_launch_of_rows(%x: !mats) {
 !list = !foreach.list<tensor<?xf32>>
 fused.program @own_launch_in_loop(%x: !list, %n: tensor<i32>) {
   %r, %t = fused.loop (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
-    // expected-error@+1 {{'fused.sweep' op expected the schedule 'stream', no 'where' and no loop around it for arrival 'own_launch', found}}
+    // expected-error@+1 {{'fused.sweep' op expected no 'where', no loop around it, and the schedule 'stream' or elements of rows that are reduced over members and not over columns, for arrival 'own_launch', found}}
     %y, %more = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [8192], reason = "">
         launch <variants = [<scalars = address, blocks = 4>], arrive = [own_launch]> (%b = %a : !list) -> (!list, tensor<i1>) {
       %p = math.isnan %b : f32

@@ -33,7 +33,7 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
   const char *from = members + static_cast<long long>(low) * bytes;
   char *to = tiles + static_cast<long long>(tile) * bytes;
   const int *ints = reinterpret_cast<const int *>(from + count_at + 8); // first_tile, tiles, segment, index
-  const long long *step = steps + static_cast<long long>(ints[2]) * (pointers + 2);
+  const long long *step = steps + static_cast<long long>(ints[2]) * (pointers + 3);
   const long long columns = rank == 2 ? *reinterpret_cast<const long long *>(from + 8 * pointers) : 0;
   const long long count = *reinterpret_cast<const long long *>(from + count_at);
   long long elements = step[0] < 0 ? -step[0] : step[0];
@@ -41,7 +41,7 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
     long long wide = 1;
     while (wide < columns && wide < 32768)
       wide *= 2;
-    long long rows = 4096 / wide > elements ? 4096 / wide : elements;
+    long long rows = step[2] / wide > elements ? step[2] / wide : elements;
     while (count / rows >= (elements == 1 ? 4096 : 1024) && 2 * rows * wide <= 32768)
       rows *= 2;
     elements = rows;
@@ -52,7 +52,7 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
     long long smallest = 0;
     unsigned long long start = 0;
     for (int p = 0; p < pointers; ++p)
-      if (const long long s = step[2 + p]; s > 0 && (smallest == 0 || s < smallest)) {
+      if (const long long s = step[3 + p]; s > 0 && (smallest == 0 || s < smallest)) {
         smallest = s;
         start = *reinterpret_cast<const unsigned long long *>(from + 8 * p);
       }
@@ -62,7 +62,7 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
       shift = start % bytes / smallest;
       gains = count + shift >= 2 * elements;
       for (int p = 0; p < pointers; ++p)
-        if (const long long s = step[2 + p]; s > 0)
+        if (const long long s = step[3 + p]; s > 0)
           gains &= (*reinterpret_cast<const unsigned long long *>(from + 8 * p) + (elements - shift) * s) % bytes == 0;
     }
     shift = gains ? shift : 0;
@@ -71,7 +71,7 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
   const long long first = k ? k * elements - shift : 0;
   const long long most = k ? elements : elements - shift;
   for (int p = 0; p < pointers; ++p) {
-    const long long s = step[2 + p];
+    const long long s = step[3 + p];
     const long long advance = s >= 0 ? first * s : first * *reinterpret_cast<const long long *>(from + 8 * p + 8) * -s;
     char *operand = *reinterpret_cast<char *const *>(from + 8 * p);
     *reinterpret_cast<char **>(to + 8 * p) = operand ? operand + advance : operand;

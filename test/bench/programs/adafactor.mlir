@@ -5,8 +5,10 @@
 //   keep  = 1 - t^-decay,  rate = max(eps2, RMS(p)) min(1e-2, 1 / sqrt(t))
 //   row   = keep row + (1 - keep) (sum over j of g^2 + eps1),  col the same over i
 //   v     = row col / (sum of row)
-//   u     = g / sqrt(v)
+//   u     = g / sqrt(v) = g sqrt(sum of row) / sqrt(row) / sqrt(col)
 //   p     = p - rate u / max(1, RMS(u) / clip)
+//
+// The roots are those of vectors, as in fairseq's Adafactor: the elements of a matrix need multiplications only.
 
 !element = f32 // parameters and gradients
 !real    = f32 // state and arithmetic
@@ -65,35 +67,36 @@ func.func @adafactor(
     foreach.yield %r : !real
   }
 
-  // RMS(p), RMS(u), and the numbers of rows and columns.
-  %rows = foreach.reduce add along member (%r = %row : !vecs) -> !each {
-    %one = arith.constant 1.0 : !real
-    foreach.yield %one : !real
+  // u = g / sqrt(v) = g row_factor col_factor sqrt(total)
+  %row_factor = foreach.map (%r = %row1 : !vecs) -> !vecs {
+    %factor = math.rsqrt %r : !real
+    foreach.yield %factor : !real
   }
-  %cols = foreach.reduce add along member (%c = %col : !vecs) -> !each {
-    %one = arith.constant 1.0 : !real
-    foreach.yield %one : !real
+  %col_factor = foreach.map (%c = %col1 : !vecs) -> !vecs {
+    %factor = math.rsqrt %c : !real
+    foreach.yield %factor : !real
   }
-  %square_p = foreach.reduce add along member (%p = %param as !real : !mats) -> !each {
+  %root_total = foreach.map (%total = %total : !each) -> !each {
+    %root = math.sqrt %total : !real
+    foreach.yield %root : !real
+  }
+  %mean_p = foreach.reduce mean along member (%p = %param as !real : !mats) -> !each {
     %square = arith.mulf %p, %p : !real
     foreach.yield %square : !real
   }
-  // First row / total, because the product of two small numbers may underflow.
-  %square_u = foreach.reduce add along member (
-      %g = %grad[i, j] as !real : !mats, %r = %row1[i], %c = %col1[j] : !vecs, %total = %total : !each) -> !each {
-    %share = arith.divf %r, %total : !real
-    %v = arith.mulf %share, %c : !real
-    %square = arith.mulf %g, %g : !real
-    %u2 = arith.divf %square, %v : !real
+  %mean_u = foreach.reduce mean along member (
+      %g = %grad[i, j] as !real : !mats, %r = %row_factor[i], %c = %col_factor[j] : !vecs, %root = %root_total : !each)
+      -> !each {
+    %factor = arith.mulf %r, %root : !real
+    %scaled = arith.mulf %g, %factor : !real
+    %u = arith.mulf %scaled, %c : !real
+    %u2 = arith.mulf %u, %u : !real
     foreach.yield %u2 : !real
   }
-  %rate = foreach.map (%p2 = %square_p, %u2 = %square_u, %n = %rows, %m = %cols, %most = %most : !each,
+  %rate = foreach.map (%mean_p = %mean_p, %mean_u = %mean_u, %most = %most : !each,
                        %clip = %clip as !real, %eps2 = %eps2 as !real : !num) -> !each {
-    %count = arith.mulf %n, %m : !real
-    %mean_p = arith.divf %p2, %count : !real
     %rms_p = math.sqrt %mean_p : !real
     %scale = arith.maximumf %rms_p, %eps2 : !real
-    %mean_u = arith.divf %u2, %count : !real
     %rms_u = math.sqrt %mean_u : !real
     %excess = arith.divf %rms_u, %clip : !real
     %one = arith.constant 1.0 : !real
@@ -104,12 +107,11 @@ func.func @adafactor(
   }
 
   %param1 = foreach.map (
-      %p = %param[i, j] as !real, %g = %grad[i, j] as !real : !mats, %r = %row1[i], %c = %col1[j] : !vecs,
-      %total = %total, %rate = %rate : !each) -> !mats {
-    %share = arith.divf %r, %total : !real
-    %v = arith.mulf %share, %c : !real
-    %deviation = math.sqrt %v : !real
-    %u = arith.divf %g, %deviation : !real
+      %p = %param[i, j] as !real, %g = %grad[i, j] as !real : !mats, %r = %row_factor[i], %c = %col_factor[j] : !vecs,
+      %root = %root_total, %rate = %rate : !each) -> !mats {
+    %factor = arith.mulf %r, %root : !real
+    %scaled = arith.mulf %g, %factor : !real
+    %u = arith.mulf %scaled, %c : !real
     %change = arith.mulf %rate, %u : !real
     %p1 = arith.subf %p, %change : !real
     foreach.yield %p1 : !real

@@ -77,14 +77,14 @@ TEST(Tables, DescriptorsMatchDeviceStructs) {
 TEST(Tables, StepsOfOperands) {
   Plan plan = parsed(updatePlan());
   EXPECT_EQ(segmentSteps(plan, plan.tables[0]),
-            (std::vector<int64_t>{4, 0, 4, 4, 0, 4, 8, 0, 2, 0, 0, 0}));
+            (std::vector<int64_t>{4, 0, 4096, 4, 4, 0, 4, 8, 0, 4096, 2, 0, 0, 0}));
 }
 
 TEST(Tables, ExpandsMembersToTiles) {
   DescriptorLayout layout(2, 1);
   float x[10];
   double y[1];
-  std::vector<int64_t> steps = {4, 0, 4, 0};
+  std::vector<int64_t> steps = {4, 0, 0, 4, 0};
   std::vector<char> members(layout.bytes() * 2), tiles(layout.bytes() * 4);
   MemberDescriptor descriptor;
   descriptor.operands = {x, y};
@@ -114,7 +114,8 @@ TEST(Tables, ExpandsMembersToTiles) {
 
 TEST(Tables, ShortensFirstTiles) {
   auto at = [](uintptr_t address) { return reinterpret_cast<void *>(address); };
-  std::vector<int64_t> floats = {-8, 0, 4, 4, 0}, mixed = {-8, 0, 4, 2, 0};
+  std::vector<int64_t> floats = {-8, 0, 0, 4, 4, 0},
+                       mixed = {-8, 0, 0, 4, 2, 0};
   // At 4 bytes after a multiple of 16, the first tile has 7 elements.
   EXPECT_EQ(alignmentShift(floats, {at(0x1004), at(0x2004), at(0x3)}, 100), 1);
   EXPECT_EQ(alignmentShift(floats, {at(0x100c), at(0x200c)}, 100), 3);
@@ -122,13 +123,14 @@ TEST(Tables, ShortensFirstTiles) {
   // If offsets differ, no shift aligns both. Null is the graph's own memory.
   EXPECT_EQ(alignmentShift(floats, {at(0x1004), at(0x2008)}, 100), 0);
   EXPECT_EQ(alignmentShift(floats, {at(0x1004), nullptr}, 100), 0);
-  EXPECT_EQ(alignmentShift({-8, 0, 4, 0}, {at(0x1004), nullptr}, 100), 1);
+  EXPECT_EQ(alignmentShift({-8, 0, 0, 4, 0}, {at(0x1004), nullptr}, 100), 1);
   // Offsets of three elements, and of five: 5 f32 are 16 bytes and one element.
   EXPECT_EQ(alignmentShift(mixed, {at(0x100c), at(0x2006)}, 100), 3);
   EXPECT_EQ(alignmentShift(mixed, {at(0x1004), at(0x200a)}, 100), 5);
   EXPECT_EQ(alignmentShift(mixed, {at(0x1004), at(0x2004)}, 100), 0);
   // Tiles start at cache lines, if these agree.
-  std::vector<int64_t> halves = {-128, 0, 2, 2, 0}, wide = {-128, 0, 4, 2, 0};
+  std::vector<int64_t> halves = {-128, 0, 0, 2, 2, 0},
+                       wide = {-128, 0, 0, 4, 2, 0};
   EXPECT_EQ(alignmentShift(halves, {at(0x1050), at(0x20d0)}, 1000), 40);
   EXPECT_EQ(alignmentShift(halves, {at(0x1050), at(0x2010)}, 1000), 0);
   EXPECT_EQ(alignmentShift(halves, {at(0x1052), at(0x2012)}, 1000), 1);
@@ -143,7 +145,7 @@ TEST(Tables, ShortensFirstTiles) {
 
   DescriptorLayout layout(1, 1);
   alignas(16) float x[32];
-  std::vector<int64_t> steps = {-8, 0, 4};
+  std::vector<int64_t> steps = {-8, 0, 0, 4};
   MemberDescriptor descriptor;
   descriptor.operands = {x + 3};
   descriptor.count = 27;
@@ -167,7 +169,7 @@ TEST(Tables, ShortensFirstTiles) {
 TEST(Tables, ExpandsRowsOfMatrices) {
   DescriptorLayout layout(4, 2);
   float matrix[5 * 8], rows[5], columns[3];
-  std::vector<int64_t> steps = {2, 0, -4, 0, 4, 0};
+  std::vector<int64_t> steps = {2, 0, 0, -4, 0, 4, 0};
   std::vector<char> members(layout.bytes()), tiles(layout.bytes() * 3);
   MemberDescriptor descriptor;
   descriptor.operands = {matrix, reinterpret_cast<void *>(8), rows, columns};
@@ -201,32 +203,36 @@ TEST(Tables, RowsOfTileFollowFromColumns) {
                                {256, 16},
                                {257, 16},
                                {2048, 16}})
-    EXPECT_EQ(rowsOfTile(16, 2048, columns, 1000), rows) << columns;
-  EXPECT_EQ(rowsOfTile(1, 2048, 2048, 1), 2);
-  EXPECT_EQ(rowsOfTile(1, 2048, 2049, 1), 1);
-  EXPECT_EQ(rowsOfTile(4, 256, 257, 1), 4);
-  EXPECT_EQ(rowsOfTile(4, 0, 0, INT64_MAX), 4); // no row is held
-  EXPECT_EQ(rowsOfTile(4, INT64_MAX, INT64_MAX, INT64_MAX), 4);
+    EXPECT_EQ(rowsOfTile(16, HeldRows{2048}, columns, 1000), rows) << columns;
+  EXPECT_EQ(rowsOfTile(1, HeldRows{2048}, 2048, 1), 2);
+  EXPECT_EQ(rowsOfTile(1, HeldRows{2048}, 2049, 1), 1);
+  EXPECT_EQ(rowsOfTile(4, HeldRows{256}, 257, 1), 4);
+  EXPECT_EQ(rowsOfTile(4, HeldRows{0}, 0, INT64_MAX), 4); // no row is held
+  EXPECT_EQ(rowsOfTile(4, HeldRows{INT64_MAX}, INT64_MAX, INT64_MAX), 4);
   // Members of many rows have fewer than 1024 taller tiles, of at most 32768
   // elements.
-  EXPECT_EQ(rowsOfTile(16, 2048, 200, 16 * 1024 - 1), 16);
-  EXPECT_EQ(rowsOfTile(16, 2048, 200, 16 * 1024), 32);
-  EXPECT_EQ(rowsOfTile(16, 2048, 200, 100000), 128);
-  EXPECT_EQ(rowsOfTile(16, 2048, 768, 50000), 32);
-  EXPECT_EQ(rowsOfTile(1, 2048, 2048, INT64_MAX), 16);
+  EXPECT_EQ(rowsOfTile(16, HeldRows{2048}, 200, 16 * 1024 - 1), 16);
+  EXPECT_EQ(rowsOfTile(16, HeldRows{2048}, 200, 16 * 1024), 32);
+  EXPECT_EQ(rowsOfTile(16, HeldRows{2048}, 200, 100000), 128);
+  EXPECT_EQ(rowsOfTile(16, HeldRows{2048}, 768, 50000), 32);
+  EXPECT_EQ(rowsOfTile(1, HeldRows{2048}, 2048, INT64_MAX), 16);
   // Four times as many if a tile may have one row.
-  EXPECT_EQ(rowsOfTile(1, 2048, 200, 16 * 4096 - 1), 16);
-  EXPECT_EQ(rowsOfTile(1, 2048, 200, 16 * 4096), 32);
-  EXPECT_EQ(rowsOfTile(1, 2048, 768, 50000), 16);
-  EXPECT_EQ(rowsOfTile(1, 2048, 64, 100000), 64);
-  EXPECT_EQ(rowsOfTile(16, 2048, 3, 1000000), 1024);
-  EXPECT_EQ(rowsOfTile(16, 2048, 1, INT64_MAX), 32768);
+  EXPECT_EQ(rowsOfTile(1, HeldRows{2048}, 200, 16 * 4096 - 1), 16);
+  EXPECT_EQ(rowsOfTile(1, HeldRows{2048}, 200, 16 * 4096), 32);
+  EXPECT_EQ(rowsOfTile(1, HeldRows{2048}, 768, 50000), 16);
+  EXPECT_EQ(rowsOfTile(1, HeldRows{2048}, 64, 100000), 64);
+  EXPECT_EQ(rowsOfTile(16, HeldRows{2048}, 3, 1000000), 1024);
+  EXPECT_EQ(rowsOfTile(16, HeldRows{2048}, 1, INT64_MAX), 32768);
+  // Twice as many elements.
+  EXPECT_EQ(rowsOfTile(1, HeldRows{2048, 8192}, 768, 768), 8);
+  EXPECT_EQ(rowsOfTile(1, HeldRows{2048, 8192}, 3, 1), 2048);
+  EXPECT_EQ(rowsOfTile(1, HeldRows{2048, 8192}, 2049, 1), 1);
 }
 
 TEST(Tables, ExpandsHeldRows) {
   DescriptorLayout layout(1, 2);
   float matrix[1];
-  std::vector<int64_t> steps = {4, 256, 4};
+  std::vector<int64_t> steps = {4, 256, 4096, 4};
   std::vector<char> members(layout.bytes()), tiles(layout.bytes() * 2);
   MemberDescriptor descriptor;
   descriptor.operands = {matrix};
