@@ -235,7 +235,7 @@ static constexpr int64_t kMostThreads = 2048;
 
 LogicalResult VariantAttr::verify(EmitError error, ScalarPassing,
                                   int64_t blocks, int64_t percent,
-                                  int64_t columns) {
+                                  int64_t columns, int64_t mostlyOver) {
   if (blocks < 1 || blocks > 32)
     return error() << "expected 1 to 32 blocks on a multiprocessor, found "
                    << blocks;
@@ -247,6 +247,10 @@ LogicalResult VariantAttr::verify(EmitError error, ScalarPassing,
   if (percent && columns)
     return error() << "expected 'evict_first_l2_percent' or 'max_columns', "
                       "found both";
+  if (mostlyOver && (mostlyOver < 0 || mostlyOver >= columns))
+    return error() << "expected 'mostly_over' from 1 to less than "
+                      "'max_columns', "
+                   << columns << ", found " << mostlyOver;
   return success();
 }
 
@@ -260,7 +264,7 @@ LogicalResult LaunchAttr::verify(EmitError error,
     if (llvm::any_of(variants.take_front(k), [&](VariantAttr other) {
           return other.getScalars() == variant.getScalars() &&
                  other.isEvictFirst() == variant.isEvictFirst() &&
-                 other.isForHeldRows() == variant.isForHeldRows();
+                 other.getMaxColumns() == variant.getMaxColumns();
         }))
       return error() << "expected variants that differ in 'scalars', "
                         "'evict_first_l2_percent' or 'max_columns', found "

@@ -122,18 +122,22 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
     is the number of blocks that must be able to reside on a multiprocessor; it bounds the registers of a thread.
     `evict_first_l2_percent` marks the evict-first variant, for elements that nearly fit the L2 cache: replaced elements
     leave the cache first. The variant is used if the elements take at most this percentage of the L2 cache. Its size is
-    known when buffers are bound. `max_columns` marks the variant for held rows, which contains no form of wider
-    rows, and so needs fewer registers. It is used if no row has more columns.
+    known when buffers are bound. `max_columns` marks a variant for held rows, which contains no form of wider
+    rows. It is used if no row has more columns and, with `mostly_over`, if at least half of the elements are in rows of
+    more columns than that.
 
     ```mlir
     #fused.variant<scalars = value, blocks = 6, evict_first_l2_percent = 97>
     #fused.variant<max_columns = 4096, scalars = value, blocks = 5>
+    #fused.variant<max_columns = 16384, mostly_over = 8192, scalars = value, blocks = 2>
     ```
   }];
   let parameters = (ins "ScalarPassing":$scalars, "int64_t":$blocks,
                         DefaultValuedParameter<"int64_t", "0">:$evictFirstL2Percent,
-                        DefaultValuedParameter<"int64_t", "0">:$maxColumns);
-  let assemblyFormat = [{ `<` (`max_columns` `=` $maxColumns^ `,` ` `)? `scalars` `=` $scalars `,` `blocks` `=` $blocks
+                        DefaultValuedParameter<"int64_t", "0">:$maxColumns,
+                        DefaultValuedParameter<"int64_t", "0">:$mostlyOver);
+  let assemblyFormat = [{ `<` (`max_columns` `=` $maxColumns^ `,` ` `)?
+                          (`mostly_over` `=` $mostlyOver^ `,` ` `)? `scalars` `=` $scalars `,` `blocks` `=` $blocks
                           (`,` `evict_first_l2_percent` `=` $evictFirstL2Percent^)? `>` }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

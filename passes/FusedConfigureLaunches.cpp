@@ -76,7 +76,8 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
   auto byAddress =
       VariantAttr::get(context, ScalarPassing::address,
                        residentBlocks(sweep, layout, ScalarPassing::address),
-                       /*evictFirstL2Percent=*/0, /*maxColumns=*/0);
+                       /*evictFirstL2Percent=*/0, /*maxColumns=*/0,
+                       /*mostlyOver=*/0);
   if (isa<LoopOp>(sweep->getParentOp()))
     return {byAddress};
   bool replaces =
@@ -89,14 +90,19 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
   auto addByValue = [&](bool evictFirst) {
     variants.push_back(VariantAttr::get(context, ScalarPassing::value, blocks,
                                         evictFirst ? kEvictFirstPercent : 0,
-                                        /*maxColumns=*/0));
+                                        /*maxColumns=*/0, /*mostlyOver=*/0));
   };
   if (layout.rank != 2 && replaces)
     addByValue(/*evictFirst=*/true);
-  if (int64_t columns = columnsOfHeldRows(sweep, layout))
-    variants.push_back(VariantAttr::get(context, ScalarPassing::value,
-                                        heldBlocks(sweep, layout),
-                                        /*evictFirstL2Percent=*/0, columns));
+  // An entry for wider rows has fewer blocks, which narrower rows do not need.
+  int64_t before = 0;
+  for (int64_t columns : columnsOfHeldRows(sweep, layout)) {
+    int64_t held = heldBlocks(sweep, layout, columns);
+    variants.push_back(VariantAttr::get(
+        context, ScalarPassing::value, held, /*evictFirstL2Percent=*/0, columns,
+        /*mostlyOver=*/held < blocks ? before : 0));
+    before = columns;
+  }
   addByValue(/*evictFirst=*/false);
   if (llvm::any_of(layout.scalars,
                    [](const ScalarSlot &slot) { return slot.isByValue; }))

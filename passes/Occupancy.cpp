@@ -282,7 +282,7 @@ static int64_t rowBlocks(SweepOp sweep, const SweepLayout &layout) {
 static constexpr int64_t kBlocksOfDividedRows = 4;
 static_assert(kBlocksOfDividedRows * 128 >= 2 * runtime::kMostRowParts);
 
-int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout) {
+int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns) {
   // States of several words, such as a maximum and a sum, are combined by code
   // that needs registers of its own. So do divisions without branches.
   bool hasWideStates = false, isBranchless = false;
@@ -295,8 +295,12 @@ int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout) {
   }
   // The elements of further rows that a thread has at the same time.
   int64_t ofRows = kHeldItems * (layout.shortRows - 1);
-  int64_t registers = 32 + (hasWideStates ? 16 : 0) + (isBranchless ? 8 : 0) +
-                      ofRows + kHeldItems * heldWords(sweep, layout);
+  int64_t ofElements =
+      columns <= runtime::kPartColumns
+          ? 8 + kHeldItems * heldWords(sweep, layout)
+          : columns / layout.threads * heldWords(sweep, layout);
+  int64_t registers = 24 + (hasWideStates ? 16 : 0) + (isBranchless ? 8 : 0) +
+                      ofRows + ofElements;
   return blocksFor(registers, layout.threads, 6);
 }
 

@@ -18,9 +18,9 @@ namespace heddle::fused {
 int64_t residentBlocks(SweepOp sweep, const SweepLayout &layout,
                        ScalarPassing scalars);
 
-/// The same for the entry that has held rows only (columnsOfHeldRows()), with
-/// scalars by value.
-int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout);
+/// The same for the entry that has held rows of at most `columns` columns only
+/// (columnsOfHeldRows()), with scalars by value.
+int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns);
 
 } // namespace heddle::fused
 

@@ -177,7 +177,9 @@ static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles,
     if (!variant.fitsL2 && (!variant.maxTiles || tiles <= *variant.maxTiles) &&
         (!variant.minTiles || tiles >= *variant.minTiles) &&
         (!variant.maxColumns ||
-         shapes.widestOf(node.table) <= *variant.maxColumns))
+         shapes.widestOf(node.table) <= *variant.maxColumns) &&
+        (!variant.mostlyOver ||
+         shapes.areMostlyOver(node.table, *variant.mostlyOver)))
       return &variant;
   return nullptr;
 }

@@ -214,11 +214,10 @@ void RowsTile::emitElementsBetween(Walk &walk, Value *r, Value *begin,
 /// Combines the lanes of each part of the row, then the parts as if each were a
 /// lane. row_parts.cuh divides rows in the same way.
 void RowsTile::emitParts(Walk &walk, Value *r) {
-  Value *count =
-      ir.smaller(b.CreateBinaryIntrinsic(
-                     llvm::Intrinsic::umax,
-                     ir.ceilDiv(columns, runtime::kPartColumns), ir.i64(1)),
-                 ir.i64(runtime::kMostRowParts));
+  Value *count = b.CreateSelect(
+      b.CreateICmpSLE(columns, ir.i64(layout.wholeColumns)), ir.i64(1),
+      ir.smaller(ir.ceilDiv(columns, runtime::kPartColumns),
+                 ir.i64(runtime::kMostRowParts)));
   Value *isWhole = b.CreateICmpEQ(count, ir.i64(1));
   Value *even =
       b.CreateUDiv(b.CreateAdd(columns, b.CreateSub(count, ir.i64(1))), count);

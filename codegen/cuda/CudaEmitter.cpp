@@ -19,11 +19,13 @@ using namespace mlir;
 
 namespace heddle::cuda {
 
-StringRef entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant) {
+std::string entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant) {
   if (variant.isEvictFirst())
     return "_evict_first";
   if (variant.isForHeldRows())
-    return "_held_rows";
+    return variant.getMaxColumns() <= runtime::kPartColumns
+               ? "_held_rows"
+               : "_held_rows_" + std::to_string(variant.getMaxColumns());
   bool inLoop = isa<fused::LoopOp>(sweep->getParentOp());
   return inLoop || variant.getScalars() == fused::ScalarPassing::value
              ? "_tiles"
@@ -102,7 +104,7 @@ LogicalResult ProgramEmitter::emitSweep(fused::SweepOp sweep) {
   names.hasNext = hasNext || !ends.empty();
   std::vector<std::string> entries;
   for (fused::VariantAttr variant : sweep.getLaunchAttr().getVariants())
-    entries.push_back(names.sweep + entrySuffix(sweep, variant).str());
+    entries.push_back(names.sweep + entrySuffix(sweep, variant));
   if (auto loop = dyn_cast<fused::LoopOp>(sweep->getParentOp()))
     if (loop.getCooperativeAttr())
       entries.push_back(oneLaunchEntry(loop));
@@ -133,7 +135,7 @@ LogicalResult ProgramEmitter::emitSweep(fused::SweepOp sweep) {
   emitDispatch(*layout, names, "process");
   emitBlockFunction(sweep, *layout, names);
   for (fused::VariantAttr variant : sweep.getLaunchAttr().getVariants()) {
-    beginSection({names.sweep + entrySuffix(sweep, variant).str()});
+    beginSection({names.sweep + entrySuffix(sweep, variant)});
     emitEntry(sweep, *layout, names, variant);
   }
   if (ends.empty())

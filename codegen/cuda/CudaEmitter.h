@@ -32,7 +32,7 @@ llvm::StringRef deviceHeader(llvm::StringRef name);
 llvm::ArrayRef<llvm::StringRef> deviceHeaderNames();
 
 /// The suffix of an entry, after the name of its sweep.
-llvm::StringRef entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant);
+std::string entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant);
 
 /// Whether the sweep has an entry for held rows alone.
 bool hasHeldEntry(fused::SweepOp sweep);

@@ -370,7 +370,8 @@ std::string RowsEmitter::sentStates(fused::ReduceOp op) const {
 void RowsEmitter::declareParts(StringRef isNarrow) {
   parts = scope.fresh("parts");
   os << "heddle::row_parts " << parts
-     << "(tile.columns, params.table.blocks_per_tile, part_of_tile"
+     << "(tile.columns, " << layout.wholeColumns
+     << ", params.table.blocks_per_tile, part_of_tile"
      << (isNarrow.empty() ? "" : ", ") << isNarrow << ");\n";
   fused::ReduceOp first = *llvm::find_if(reductions, [](fused::ReduceOp op) {
     return op.getLevel() == Level::row;
@@ -519,7 +520,8 @@ LogicalResult RowsEmitter::emitWalk() {
                return op.getLevel() == Level::row;
              })) {
     parts = scope.fresh("parts");
-    os << "const heddle::row_parts " << parts << "(tile.columns, 1, 0);\n";
+    os << "const heddle::row_parts " << parts << "(tile.columns, "
+       << layout.wholeColumns << ", 1, 0);\n";
   }
   os << "for (long long row = 0; row < tile.count; ++row) {\n";
   os.indent();

@@ -477,41 +477,59 @@ LogicalResult SegmentEmitter::emitHeldFunction() {
   return success();
 }
 
-/// Prints the processing of a tile whose rows are held, or are not. The entry
-/// for held rows has further forms for whole rows, in which no column has to be
-/// compared, and none for wider rows. If blocks would divide a tile of wider
-/// rows, one of them processes a tile of held rows.
+/// Prints the processing of a tile whose rows are held, or are not. An entry for
+/// held rows, which have at most `Held` columns, has no form of wider rows. The
+/// first of these entries has further forms for whole rows, in which no column
+/// has to be compared. If blocks would divide a tile of wider rows, one of them
+/// processes a tile of held rows.
 void SegmentEmitter::emitHeldTile() {
   auto held = [&](int64_t items, int64_t sure) {
     return callOf("held", {{"Items", std::to_string(items)},
                            {"Sure", std::to_string(sure)}}) +
            ";\n";
   };
-  std::string fits =
-      "tile.columns <= " + std::to_string(slots.held.columns);
+  auto upTo = [](int64_t columns) {
+    return "tile.columns <= " + std::to_string(columns);
+  };
+  std::string fits = upTo(slots.held.columns);
   if (!slots.columns) {
     int64_t most = mostHeldColumns(sweep, layout, segment);
     bool holdsWide = most > slots.held.columns;
+    llvm::SmallVector<int64_t> entries;
+    if (hasHeldEntry(sweep))
+      entries = columnsOfHeldRows(sweep, layout);
     std::string whole = "heddle::is_power_of_two(tile.columns)",
-                allHeld = hasHeldEntry(sweep) ? "Held || " : "";
+                isFirst = entries.empty()
+                              ? ""
+                              : "Held == " + std::to_string(entries.front()),
+                orFirst = entries.empty() ? "" : isFirst + " || ";
     os << "if (tile.columns == " << kNarrowItems - 1 << ")\n  "
        << held(kNarrowItems - 1, kNarrowItems - 1)
        << "else if (tile.columns <= " << kNarrowItems << ")\n  "
        << held(kNarrowItems, 0);
-    if (hasHeldEntry(sweep))
-      os << "else if (Held && " << fits << " && " << whole << ")\n  "
-         << held(kHeldItems, kHeldItems);
-    os << "else if (" << (holdsWide ? "" : allHeld) << fits << ")\n  "
+    if (!entries.empty())
+      os << "else if (" << isFirst << " && " << fits << " && " << whole
+         << ")\n  " << held(kHeldItems, kHeldItems);
+    os << "else if (" << (holdsWide ? "" : orFirst) << fits << ")\n  "
        << held(kHeldItems, kHeldItems / 2);
-    if (holdsWide && hasHeldEntry(sweep))
-      os << "else if (Held && " << whole << ")\n  "
+    if (holdsWide && !entries.empty())
+      os << "else if (" << isFirst << " && " << whole << ")\n  "
          << held(kPartItems, kPartItems);
     if (holdsWide)
-      os << "else if (" << allHeld << "tile.columns <= " << most << ")\n  "
+      os << "else if (" << orFirst << upTo(most) << ")\n  "
          << held(kPartItems, kPartItems / 2);
+    for (int64_t columns : llvm::drop_begin(entries, !entries.empty())) {
+      int64_t items = columns / layout.threads;
+      os << "else if (Held == " << columns
+         << (holdsInEveryEntry(sweep, layout, columns)
+                 ? " || " + upTo(columns)
+                 : "")
+         << ")\n  " << held(items, items / 2);
+    }
     if (layout.heldParts)
       os << "else if (heddle::holds_parts(params.table, tile.columns, "
-         << kPartItems << "))\n  " << held(kPartItems, 0);
+         << layout.wholeColumns << ", " << kPartItems << "))\n  "
+         << held(kPartItems, 0);
     os << "else\n  " << callOf("walk") << ";\n";
     return;
   }
@@ -578,7 +596,8 @@ void SegmentEmitter::emitProcessFunction() {
     os << "if (" << blockOfTile() << " > 0)\n  return;\n";
   if (layout.rowParts)
     os << "if (part_of_tile > 0 && part_of_tile >= "
-          "heddle::parts_of_row(tile.columns))\n  return;\n";
+          "heddle::parts_of_row(tile.columns, "
+       << layout.wholeColumns << "))\n  return;\n";
   if (layout.columnRange)
     os << "if (" << blockOfTile() << " > 0 && " << layout.columnRange << "LL * "
        << blockOfTile() << " >= tile.columns) // no columns are left\n"
@@ -603,7 +622,8 @@ void SegmentEmitter::emitProcessFunction() {
     os << "if (heddle::arrives_last(&params.table.tickets[tile.member], "
           "tile.tiles"
        << (layout.rowParts
-               ? " * heddle::blocks_of_rows(params.table, tile.columns)"
+               ? " * heddle::blocks_of_rows(params.table, tile.columns, " +
+                     std::to_string(layout.wholeColumns) + ")"
                : "")
        << "))\n  " << callOf("end") << ";\n";
   endFunction("", "void", "process");

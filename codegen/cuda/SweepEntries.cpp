@@ -83,11 +83,11 @@ void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
                     mustFit ? "HEDDLE_WANTED_BLOCKS" : "HEDDLE_BLOCKS",
                     variant.getBlocks())
           .str(),
-      names.sweep + entrySuffix(sweep, variant).str(),
+      names.sweep + entrySuffix(sweep, variant),
       variant.getScalars() == fused::ScalarPassing::value,
       functions.call(names.sweep + "_block",
                      {{"EvictFirst", variant.isEvictFirst() ? "true" : "false"},
-                      {"Held", variant.isForHeldRows() ? "true" : "false"}}));
+                      {"Held", std::to_string(variant.getMaxColumns())}}));
 }
 
 /// Prints the function that processes the tile of a block.

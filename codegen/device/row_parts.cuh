@@ -12,24 +12,27 @@
 namespace heddle {
 
 // The most parts of a row, and the most columns of a part, unless the row has the most
-// parts; partsOfRow in runtime/binding/Tables.h.
+// parts; partsOfRow in runtime/binding/Tables.h. A row of at most `whole_columns`
+// columns, which follows from the program, has one part.
 constexpr int most_row_parts = 256;
 constexpr int part_columns = 4096;
 
-__device__ __forceinline__ int parts_of_row(long long columns) {
+__device__ __forceinline__ int parts_of_row(long long columns, int whole_columns) {
+  if (columns <= whole_columns)
+    return 1;
   const long long parts = (columns + part_columns - 1) / part_columns;
-  return parts < 1 ? 1 : parts < most_row_parts ? static_cast<int>(parts) : most_row_parts;
+  return parts < most_row_parts ? static_cast<int>(parts) : most_row_parts;
 }
 
 // The number of blocks that process a tile: one, or one for each part of its rows.
-__device__ __forceinline__ int blocks_of_rows(const table &table, long long columns) {
-  return table.blocks_per_tile == 1 ? 1 : parts_of_row(columns);
+__device__ __forceinline__ int blocks_of_rows(const table &table, long long columns, int whole_columns) {
+  return table.blocks_per_tile == 1 ? 1 : parts_of_row(columns, whole_columns);
 }
 
 // Whether each block holds the only part that it has of a row in registers, `items`
 // elements a thread.
-__device__ __forceinline__ bool holds_parts(const table &table, long long columns, int items) {
-  const int parts = parts_of_row(columns);
+__device__ __forceinline__ bool holds_parts(const table &table, long long columns, int whole_columns, int items) {
+  const int parts = parts_of_row(columns, whole_columns);
   return columns <= static_cast<long long>(parts) * items * 256 && (parts == 1 || table.blocks_per_tile > 1);
 }
 
@@ -51,8 +54,8 @@ struct row_parts {
   int count, first, step, blocks, turn;
   unsigned exchange; // the number of the current row's exchanges
 
-  __device__ __forceinline__ row_parts(long long columns, int blocks, int part, bool narrow = false)
-      : columns(columns), count(narrow ? 1 : parts_of_row(columns)), first(narrow ? 0 : part), blocks(blocks), turn(0), exchange(1) {
+  __device__ __forceinline__ row_parts(long long columns, int whole_columns, int blocks, int part, bool narrow = false)
+      : columns(columns), count(narrow ? 1 : parts_of_row(columns, whole_columns)), first(narrow ? 0 : part), blocks(blocks), turn(0), exchange(1) {
     length = count == 1 ? columns : (quotient(columns + count - 1, count) + 255) / 256 * 256;
     step = blocks > 1 ? count : 1;
   }

@@ -7,6 +7,8 @@
 
 #include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/bit.h"
 
 using namespace mlir;
 using heddle::fused::Level;
@@ -208,15 +210,54 @@ int64_t mostHeldColumns(fused::SweepOp sweep, const SweepLayout &layout,
                                          : slots.held.columns;
 }
 
-int64_t columnsOfHeldRows(fused::SweepOp sweep, const SweepLayout &layout) {
+/// The divisions, roots, exponentials and so on of an element.
+static int64_t functionsOfElements(fused::SweepOp sweep) {
+  int64_t count = 0;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+    auto levels = fused::Levels::infer(sweep, s);
+    for (Operation &op : sweep.getSegmentBlock(s).without_terminator())
+      count += succeeded(levels) &&
+               levels->of(op.getResult(0)).level == Level::element &&
+               (isa<arith::DivFOp>(op) ||
+                op.getDialect()->getNamespace() == "math");
+  }
+  return count;
+}
+
+int64_t wholeColumns(fused::SweepOp sweep, const SweepLayout &layout) {
+  // The code of an element is printed for each element that a thread holds, so
+  // a row with many functions would take seconds to compile.
+  constexpr int64_t fewFunctions = 4, registers = 96;
+  if (!layout.heldParts || functionsOfElements(sweep) > fewFunctions)
+    return runtime::kPartColumns;
+  int64_t words = std::max<int64_t>(1, heldWords(sweep, layout));
+  return std::max(runtime::kPartColumns,
+                  int64_t(llvm::bit_floor(uint64_t(registers / words))) *
+                      layout.threads);
+}
+
+llvm::SmallVector<int64_t> columnsOfHeldRows(fused::SweepOp sweep,
+                                             const SweepLayout &layout) {
   if (sweep.getScheduleAttr().getKind() != fused::ScheduleKind::rows ||
       isa<fused::LoopOp>(sweep->getParentOp()) || layout.columns ||
       goesDownColumns(sweep, layout))
-    return 0;
+    return {};
   int64_t columns = kPartItems * layout.threads;
   for (unsigned s = 0; s < layout.segments.size(); ++s)
     columns = std::min(columns, mostHeldColumns(sweep, layout, s));
-  return columns;
+  llvm::SmallVector<int64_t> entries;
+  if (columns)
+    entries.push_back(columns);
+  for (columns = 2 * runtime::kPartColumns; columns <= layout.wholeColumns;
+       columns *= 2)
+    entries.push_back(columns);
+  return entries;
+}
+
+bool holdsInEveryEntry(fused::SweepOp sweep, const SweepLayout &layout,
+                       int64_t columns) {
+  constexpr int64_t registers = 32;
+  return columns / layout.threads * heldWords(sweep, layout) <= registers;
 }
 
 runtime::HeldRows heldRows(fused::SweepOp sweep, const SweepLayout &layout,

@@ -89,13 +89,26 @@ bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout);
 /// columns then stay in registers, too.
 bool holdsWideRows(fused::SweepOp sweep, const SweepLayout &layout);
 
-/// The most columns of a row that one block holds in a segment; 0 if none.
+/// The most columns of a row that one block holds in a segment, at most
+/// kPartItems for each thread; 0 if none.
 int64_t mostHeldColumns(fused::SweepOp sweep, const SweepLayout &layout,
                         unsigned segment);
 
-/// The same for all segments of a sweep that has an entry for such rows alone;
-/// 0 for another sweep.
-int64_t columnsOfHeldRows(fused::SweepOp sweep, const SweepLayout &layout);
+/// The most columns of a row that has one part, in a sweep whose blocks divide
+/// rows: those that a block can hold in 96 registers of a thread, so that it
+/// need not wait for others.
+int64_t wholeColumns(fused::SweepOp sweep, const SweepLayout &layout);
+
+/// The entries for held rows alone: the most columns of a row for each, in
+/// ascending order. None in a loop, or if threads go down columns.
+llvm::SmallVector<int64_t> columnsOfHeldRows(fused::SweepOp sweep,
+                                             const SweepLayout &layout);
+
+/// Whether the general entry has the form that holds rows of `columns` columns,
+/// more than mostHeldColumns(): if a thread holds them in half as many
+/// registers as four blocks leave it.
+bool holdsInEveryEntry(fused::SweepOp sweep, const SweepLayout &layout,
+                       int64_t columns);
 
 /// The rows of a segment that are *held*: the threads of a row load all its
 /// elements once, before they use any, and no other block processes part of it.

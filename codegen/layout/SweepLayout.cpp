@@ -313,6 +313,7 @@ LogicalResult Builder::build() {
   if (!layout.rowParts)
     return success();
   layout.heldParts = holdsParts(sweep, layout);
+  layout.wholeColumns = wholeColumns(sweep, layout);
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
     for (auto op : sweep.getSegmentBlock(s).getOps<fused::ReduceOp>())
       if (op.getLevel() == fused::Level::row)

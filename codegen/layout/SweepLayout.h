@@ -114,6 +114,8 @@ struct SweepLayout {
   bool rowParts = false;
   /// Whether blocks that divide a row hold their parts in registers.
   bool heldParts = false;
+  /// The most columns of a row that has one part.
+  int64_t wholeColumns = runtime::kPartColumns;
   /// The rows that a group of threads loads before it processes them: narrow
   /// rows, and those of up to kBlockColumns columns (RowsForm.h).
   int64_t narrowRows = 1, shortRows = 1;

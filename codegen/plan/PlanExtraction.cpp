@@ -159,6 +159,7 @@ int Extraction::addTable(fused::SweepOp sweep, const SweepLayout &layout) {
   table.blockColumns = layout.columns ? layout.columns : layout.columnRange;
   table.rowParts = layout.rowParts;
   table.heldParts = layout.heldParts;
+  table.wholeColumns = layout.wholeColumns;
   // The bodies that reduce tiles.
   llvm::SmallPtrSet<Block *, 8> reducing;
   for (const ScratchSlot &slot : layout.scratch)
@@ -181,7 +182,7 @@ static LogicalResult addVariants(PlanNode &node, fused::SweepOp sweep,
     return sweep.emitOpError("has no launch; run fused-configure-launches");
   for (fused::VariantAttr from : sweep.getLaunchAttr().getVariants()) {
     PlanVariant &variant = node.variants.emplace_back();
-    variant.entry = layout.name + cuda::entrySuffix(sweep, from).str();
+    variant.entry = layout.name + cuda::entrySuffix(sweep, from);
     variant.block = layout.threads;
     variant.scalarsByValue = from.getScalars() == fused::ScalarPassing::value &&
                              node.hasByValueScalars();
@@ -189,6 +190,8 @@ static LogicalResult addVariants(PlanNode &node, fused::SweepOp sweep,
       variant.fitsL2 = from.getEvictFirstL2Percent() / 100.0;
     if (from.isForHeldRows())
       variant.maxColumns = from.getMaxColumns();
+    if (from.getMostlyOver())
+      variant.mostlyOver = from.getMostlyOver();
   }
   return success();
 }

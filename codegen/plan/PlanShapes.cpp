@@ -10,6 +10,7 @@
 
 #include "codegen/plan/PlanShapes.h"
 #include "runtime/binding/Tables.h"
+#include "runtime/plan/PanelClass.h"
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
@@ -246,6 +247,18 @@ int64_t PlanShapes::widestOf(int table) const {
       for (const Extents &extents : buffers[segment.columns->buffer])
         widest = std::max(widest, extents[segment.columns->dimension]);
   return widest;
+}
+
+bool PlanShapes::areMostlyOver(int table, int64_t columns) const {
+  std::vector<runtime::PanelExtents> members;
+  for (const PlanSegment &segment : plan.tables[table].segments)
+    if (segment.columns && segment.count)
+      for (auto [ofColumns, ofRows] :
+           llvm::zip(buffers[segment.columns->buffer],
+                     buffers[segment.count->buffer]))
+        members.push_back({ofRows[segment.count->dimension],
+                           ofColumns[segment.columns->dimension]});
+  return runtime::areMostlyOver(members, columns);
 }
 
 int64_t PlanShapes::launches(const PlanGraph &graph) const {

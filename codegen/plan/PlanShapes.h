@@ -53,6 +53,9 @@ public:
   int64_t membersOf(int table) const;
   /// The most columns of a member of a table of matrices.
   int64_t widestOf(int table) const;
+  /// Whether at least half of the elements of its members are in rows of more
+  /// columns.
+  bool areMostlyOver(int table, int64_t columns) const;
   /// The number of kernels, copies and fills of one step, with one iteration of
   /// each loop.
   int64_t launches() const;

@@ -71,7 +71,7 @@ int memberListOf(const Plan &plan, const PlanSegment &segment) {
 static int blocksPerRow(const PlanTable &table, const TableView &view,
                         int64_t tiles, int64_t wideTiles, int64_t usedParts) {
   constexpr int64_t fewRows = 64, fewBlocks = 2048;
-  int64_t parts = partsOfRow(view.widest), blocks = tiles * parts;
+  int64_t parts = partsOfRow(table, view.widest), blocks = tiles * parts;
   bool held = table.heldParts && view.widest <= kMostRowParts * kPartColumns;
   bool pays = held ? blocks <= std::max(2 * usedParts, fewBlocks)
                    : wideTiles <= fewRows && blocks <= fewBlocks;
@@ -123,8 +123,8 @@ Error Layout::Resolver::sizeTables() {
           sharedTiles += own;
           sharedColumns += own * columns;
         }
-        wideTiles += partsOfRow(columns) > 1 ? own : 0;
-        usedParts += own * partsOfRow(columns);
+        wideTiles += partsOfRow(table, columns) > 1 ? own : 0;
+        usedParts += own * partsOfRow(table, columns);
         view.narrowest =
             memberCount == 1 ? columns : std::min(view.narrowest, columns);
         view.widest = std::max(view.widest, columns);

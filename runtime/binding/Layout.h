@@ -73,6 +73,11 @@ struct TableView {
   std::vector<PanelExtents> extents; ///< of the active members (rank 2)
   /// Bytes of the element operands, each buffer once, active members only.
   int64_t elementBytes = 0;
+
+  /// Whether at least half of the elements are in rows of more columns.
+  bool isMostlyOver(int64_t columns) const {
+    return areMostlyOver(extents, columns);
+  }
 };
 
 /// Contiguous memory that a copy or a fill covers, or that holds a loop's flag:

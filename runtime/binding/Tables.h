@@ -137,14 +137,10 @@ inline constexpr int64_t kMostShortTiles = 1024, kMostLowTiles = 4096;
 int64_t rowsOfTile(int64_t tile, const HeldRows &held, int64_t columns,
                    int64_t count);
 
-/// The most parts of a wide row, and the most columns of a part if the row does
-/// not have the most parts. The order of reductions depends on these numbers.
-/// `row_parts.cuh` has them, too.
-inline constexpr int64_t kMostRowParts = 256, kPartColumns = 4096;
-
 /// The number of parts of a row of a table with `row_parts`.
-inline int64_t partsOfRow(int64_t columns) {
-  int64_t parts = columns <= 0 ? 1 : (columns - 1) / kPartColumns + 1;
+inline int64_t partsOfRow(const PlanTable &table, int64_t columns) {
+  int64_t parts =
+      columns <= table.wholeColumns ? 1 : (columns - 1) / kPartColumns + 1;
   return parts < kMostRowParts ? parts : kMostRowParts;
 }
 

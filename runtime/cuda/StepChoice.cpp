@@ -51,6 +51,10 @@ Error StepBuilder::limitRowParts() {
     for (const PlanVariant &variant : node.variants) {
       if (tileBlocks[node.table] == 1)
         break;
+      // An entry for held rows does not have rows that blocks divide.
+      if (variant.maxColumns &&
+          layout.tables()[node.table].widest > *variant.maxColumns)
+        continue;
       Expected<int64_t> resident = residentBlocks(node, variant);
       if (!resident)
         return resident.takeError();
@@ -173,6 +177,9 @@ bool StepBuilder::holds(const PlanNode &node, const PlanVariant &variant,
     return false;
   if (variant.maxColumns &&
       layout.tables()[node.table].widest > *variant.maxColumns)
+    return false;
+  if (variant.mostlyOver &&
+      !layout.tables()[node.table].isMostlyOver(*variant.mostlyOver))
     return false;
   if (!variant.scalarsByValue)
     return true;

@@ -323,6 +323,11 @@ private:
                  Twine(table.blockColumns));
     if (table.heldParts && !table.rowParts)
       return bad("held_parts: expected row_parts, too");
+    if (table.wholeColumns < kPartColumns || table.wholeColumns > INT32_MAX ||
+        (table.wholeColumns > kPartColumns && !table.rowParts))
+      return bad("whole_columns: expected " + Twine(kPartColumns) + ".." +
+                 Twine(INT32_MAX) + ", and row_parts if it is more than " +
+                 Twine(kPartColumns) + ", found " + Twine(table.wholeColumns));
     size_t widest = 0;
     for (const PlanSegment &segment : table.segments) {
       widest = std::max(widest, segment.operands.size());
@@ -447,6 +452,13 @@ private:
         return bad("variant '" + variant.entry +
                    "': max_columns: expected at least 1, found " +
                    Twine(*variant.maxColumns));
+      if (variant.mostlyOver &&
+          (!variant.maxColumns || *variant.mostlyOver < 1 ||
+           *variant.mostlyOver >= *variant.maxColumns))
+        return bad("variant '" + variant.entry +
+                   "': mostly_over: expected max_columns, too, and a number "
+                   "from 1 to less than that, found " +
+                   Twine(*variant.mostlyOver));
       // A driver may refuse new parameters for a node inside a loop.
       if (byValue && variant.scalarsByValue && inLoop)
         return bad("variant '" + variant.entry +

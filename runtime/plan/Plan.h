@@ -78,6 +78,11 @@ struct PlanOperand {
   OperandIndex index = OperandIndex::I;
 };
 
+/// The most parts of a wide row, and the most columns of a part if the row does
+/// not have the most parts. The order of reductions depends on these numbers.
+/// `row_parts.cuh` has them, too.
+inline constexpr int64_t kMostRowParts = 256, kPartColumns = 4096;
+
 /// The most elements in a tile of held rows.
 inline constexpr int64_t kMostTallElements = 32768;
 
@@ -116,6 +121,8 @@ struct PlanTable {
   /// Whether several blocks may divide a wide row, one for each of its parts
   /// (partsOfRow). The blocks of a row wait for each other.
   bool rowParts = false;
+  /// The most columns of a row that has one part.
+  int64_t wholeColumns = kPartColumns;
   /// Whether blocks that divide a row keep their parts in registers, if the
   /// parts have at most kPartColumns columns. Then any number of rows is
   /// divided.
@@ -181,10 +188,12 @@ struct PlanVariant {
   std::optional<double> fitsL2;
   /// No row of the table has more columns.
   std::optional<int64_t> maxColumns;
+  /// At least half of the elements of the table are in rows of more columns.
+  std::optional<int64_t> mostlyOver;
 
   /// Whether the variant has a `when`.
   bool hasPredicate() const {
-    return maxTiles || minTiles || fitsL2 || maxColumns;
+    return maxTiles || minTiles || fitsL2 || maxColumns || mostlyOver;
   }
 };
 

@@ -230,6 +230,7 @@ static bool fromJSON(const json::Value &value, PlanTable &out,
          map.mapOptional("block_columns", out.blockColumns) &&
          map.mapOptional("row_parts", out.rowParts) &&
          map.mapOptional("held_parts", out.heldParts) &&
+         map.mapOptional("whole_columns", out.wholeColumns) &&
          map.map("segments", out.segments);
 }
 
@@ -303,17 +304,19 @@ static bool fromJSON(const json::Value &value, PlanVariant &out,
     if (const json::Object *terms = when->getAsObject())
       for (const auto &term : *terms)
         if (term.first != "max_tiles" && term.first != "min_tiles" &&
-            term.first != "fits_l2" && term.first != "max_columns") {
+            term.first != "fits_l2" && term.first != "max_columns" &&
+            term.first != "mostly_over") {
           path.field("when")
               .field(term.first)
-              .report("expected 'max_tiles', 'min_tiles', 'fits_l2' or "
-                      "'max_columns'");
+              .report("expected 'max_tiles', 'min_tiles', 'fits_l2', "
+                      "'max_columns' or 'mostly_over'");
           return false;
         }
     if (!predicate || !predicate.map("max_tiles", out.maxTiles) ||
         !predicate.map("min_tiles", out.minTiles) ||
         !predicate.map("fits_l2", out.fitsL2) ||
-        !predicate.map("max_columns", out.maxColumns))
+        !predicate.map("max_columns", out.maxColumns) ||
+        !predicate.map("mostly_over", out.mostlyOver))
       return false;
   }
   return true;
@@ -489,6 +492,8 @@ static json::Value toJSON(const PlanTable &table) {
     object["row_parts"] = true;
   if (table.heldParts)
     object["held_parts"] = true;
+  if (table.wholeColumns != kPartColumns)
+    object["whole_columns"] = table.wholeColumns;
   return object;
 }
 
@@ -526,6 +531,8 @@ static json::Value toJSON(const PlanVariant &variant) {
     when["fits_l2"] = *variant.fitsL2;
   if (variant.maxColumns)
     when["max_columns"] = *variant.maxColumns;
+  if (variant.mostlyOver)
+    when["mostly_over"] = *variant.mostlyOver;
   if (!when.empty())
     object["when"] = std::move(when);
   return object;

@@ -10,8 +10,9 @@
 // CHECK:      template <int Items, int Sure>
 // CHECK:      softmax_held(
 // CHECK-NEXT:   heddle::row_group<256, Items, Sure> group(static_cast<int>(tile.columns));
-//               Threads that have whole narrow rows load several at a time.
-// CHECK-NEXT:   constexpr int rows_at_once = Items <= 4 ? 4 : 1;
+//               Threads that have whole narrow rows load several at a time, and short rows of
+//               a sweep that reduces columns in pairs.
+// CHECK-NEXT:   constexpr int rows_at_once = Items <= 4 ? 4 : Items == 8 ? 2 : 1;
 // CHECK-NEXT:   float column_down[Items];
 // CHECK:        for (int first_row = 0; first_row < tile.count; first_row += rows_at_once * group.count) {
 // CHECK-NEXT:     float x[rows_at_once][Items];
@@ -35,27 +36,27 @@
 // CHECK-NEXT:           column_down[k] = heddle::add<float>::combine(column_down[k],
 // CHECK-NEXT:           y_row[column] = y;
 // CHECK:        heddle::store_columns<heddle::add<float>, 256>(column_down, group, params.column_of_columns + tile.column_base);
-// CHECK:        const int own = heddle::tiles_before<heddle::member_descriptor<5, 2>>(params.table, tile, 16, 2048);
+// CHECK:        const int own = heddle::tiles_before<heddle::member_descriptor<5, 2>>(params.table, tile, 16, 2048, 4096);
 // CHECK:      softmax_process(
 // CHECK-NEXT:   if (tile.columns == 3)
 // CHECK-NEXT:     softmax_held<3, 3>(params, tile);
 // CHECK-NEXT:   else if (tile.columns <= 4)
 // CHECK-NEXT:     softmax_held<4, 0>(params, tile);
-// CHECK-NEXT:   else if (Held && tile.columns <= 2048 && heddle::is_power_of_two(tile.columns))
+// CHECK-NEXT:   else if (Held == 4096 && tile.columns <= 2048 && heddle::is_power_of_two(tile.columns))
 // CHECK-NEXT:     softmax_held<8, 8>(params, tile);
 // CHECK-NEXT:   else if (tile.columns <= 2048)
 // CHECK-NEXT:     softmax_held<8, 4>(params, tile);
-// CHECK-NEXT:   else if (Held && heddle::is_power_of_two(tile.columns))
+// CHECK-NEXT:   else if (Held == 4096 && heddle::is_power_of_two(tile.columns))
 // CHECK-NEXT:     softmax_held<16, 16>(params, tile);
 //               The entry for held rows has no form of wider ones.
-// CHECK-NEXT:   else if (Held || tile.columns <= 4096)
+// CHECK-NEXT:   else if (Held == 4096 || tile.columns <= 4096)
 // CHECK-NEXT:     softmax_held<16, 8>(params, tile);
 // CHECK-NEXT:   else
 // CHECK-NEXT:     softmax_walk(
 // CHECK:      softmax_held_rows(heddle::table table,
-// CHECK:        softmax_block<true>(params);
+// CHECK:        softmax_block<4096>(params);
 // CHECK:      softmax_tiles(heddle::table table,
-// CHECK:        softmax_block<false>(params);
+// CHECK:        softmax_block<0>(params);
 // PLAN:      "variants": [
 // PLAN:          "entry": "softmax_held_rows",
 // PLAN:          "when": {

@@ -4,7 +4,7 @@
 
 // Threads hold a part of a row.
 // CHECK:      wide_held(
-// CHECK:        heddle::row_parts parts(tile.columns, params.table.blocks_per_tile, part_of_tile, Sure > 0 || Items <= 8);
+// CHECK:        heddle::row_parts parts(tile.columns, 16384, params.table.blocks_per_tile, part_of_tile, Sure > 0 || Items <= 8);
 // CHECK-NEXT:   parts.begin_exchanges<float>(params.sum_of_parts, tile_index);
 // CHECK-NEXT:   heddle::row_group<256, Items, Sure> group(parts);
 // CHECK:            sum_part = heddle::over_row<heddle::add<float>, 256>(sum_part, group);
@@ -16,7 +16,7 @@
 // CHECK:            parts.next_row();
 // Threads traverse the parts.
 // CHECK:      wide_walk(
-// CHECK-NEXT:   heddle::row_parts parts(tile.columns, params.table.blocks_per_tile, part_of_tile);
+// CHECK-NEXT:   heddle::row_parts parts(tile.columns, 16384, params.table.blocks_per_tile, part_of_tile);
 // CHECK-NEXT:   parts.begin_exchanges<float>(params.sum_of_parts, tile_index);
 // CHECK:        for (int part = parts.first; part < parts.count; part += parts.step) {
 // CHECK-NEXT:     const long long end_of_part = parts.end(part);
@@ -33,18 +33,29 @@
 // CHECK:        if (threadIdx.x == 0 && part_of_tile == 0)
 // CHECK-NEXT:     tile.sum[row] = sum;
 // CHECK:      wide_process(
-// CHECK:        if (part_of_tile > 0 && part_of_tile >= heddle::parts_of_row(tile.columns))
+// CHECK:        if (part_of_tile > 0 && part_of_tile >= heddle::parts_of_row(tile.columns, 16384))
 // CHECK-NEXT:     return;
-// CHECK:        else if (Held || tile.columns <= 4096)
+// CHECK:        else if (Held == 4096 || tile.columns <= 4096)
 // CHECK-NEXT:     wide_held<16, 8>(
-// CHECK-NEXT:   else if (heddle::holds_parts(params.table, tile.columns, 16))
+//               One block holds a whole row of up to 16384 columns, 64 for each thread.
+// CHECK-NEXT:   else if (Held == 8192 || tile.columns <= 8192)
+// CHECK-NEXT:     wide_held<32, 16>(
+// CHECK-NEXT:   else if (Held == 16384)
+// CHECK-NEXT:     wide_held<64, 32>(
+// CHECK-NEXT:   else if (heddle::holds_parts(params.table, tile.columns, 16384, 16))
 // CHECK-NEXT:     wide_held<16, 0>(
 // CHECK:      wide_block(
 // CHECK:        if (!Held && params.table.blocks_per_tile > 1) {
 // CHECK-NEXT:     const int before = heddle::blocks_started(params.started_blocks);
+// CHECK:      wide_held_rows_8192(
+// CHECK:        wide_block<8192>(params);
+// CHECK:      wide_held_rows_16384(
+// CHECK:        wide_block<16384>(params);
 
 // PLAN-DAG: "held_parts": true
 // PLAN-DAG: "row_parts": true
+// PLAN-DAG: "whole_columns": 16384
+// PLAN-DAG: "mostly_over": 8192
 // PLAN-DAG: "per": "tile_block"
 
 !mats = !foreach.list<tensor<?x?xf32>>

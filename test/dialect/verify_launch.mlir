@@ -45,6 +45,17 @@ fused.program @columns(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
+fused.program @mostly_over_all(%x: !list) {
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
+      // expected-error@+2 {{failed to parse Fused_Launch parameter 'variants'}}
+      // expected-error@+1 {{expected 'mostly_over' from 1 to less than 'max_columns', 4096, found 4096}}
+      launch <variants = [<max_columns = 4096, mostly_over = 4096, scalars = value, blocks = 4>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
 fused.program @percent_and_columns(%x: !list) {
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
       // expected-error@+2 {{failed to parse Fused_Launch parameter 'variants'}}

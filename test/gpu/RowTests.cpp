@@ -11,6 +11,7 @@
 #include "ProgramHarness.h"
 #include "Programs.h"
 
+#include <chrono>
 #include <cmath>
 
 using namespace heddle;
@@ -132,6 +133,39 @@ TEST(RowTest, BitsDoNotDependOnWiderRows) {
             << list << ", member " << m;
   }
   HEDDLE_SKIP_WITHOUT_GPU();
+}
+
+// A row of a million columns needs the blocks of the whole device: one block
+// takes a millisecond for it, all of them 10 us.
+TEST(RowTest, BlocksDivideWideRows) {
+  HEDDLE_SKIP_WITHOUT_GPU();
+  Problem problem;
+  problem.members = {{0, {1, 1'000'000}}};
+  problem.extentsIn = softmaxExtents;
+  constexpr const char *program = R"mlir(
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+func.func @sums(%x: !mats) -> (!mats, !list) {
+  %log_sum = foreach.reduce add along j (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  %share = foreach.map (%x = %x[i, j] : !mats, %s = %log_sum[i] : !list) -> !mats {
+    %y = arith.divf %x, %s : f32
+    foreach.yield %y : f32
+  }
+  return %share, %log_sum : !mats, !list
+})mlir";
+  Trial run(program, "cuda", problem);
+  run.step(2);
+  double least = 1;
+  for (int k = 0; k < 5; ++k) {
+    auto start = std::chrono::steady_clock::now();
+    run.step(10);
+    std::chrono::duration<double> taken =
+        std::chrono::steady_clock::now() - start;
+    least = std::min(least, taken.count() / 10);
+  }
+  EXPECT_LT(least, 300e-6);
 }
 
 // Tall matrices, whose tiles are combined in groups of groups.

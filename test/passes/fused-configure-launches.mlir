@@ -168,10 +168,13 @@ func.func @members(%x: !each) -> !num {
 !mats = !foreach.list<tensor<?x?xf32>>
 !list = !foreach.list<tensor<?xf32>>
 
-// A sweep of rows has an entry for held rows: of up to 4096 columns, or of 2048 if a
-// thread would hold too many words. A sweep that reduces columns alone has none.
+// A sweep of rows has entries for held rows: of up to 16384 columns, or of fewer if a
+// thread would hold too many words. An entry that leaves room for fewer blocks runs if
+// most elements need it. A sweep that reduces columns alone has no such entry.
 // CHECK-LABEL: fused.program @held
-// CHECK:         fused.sweep {{.*}}launch <variants = [<max_columns = 4096, scalars = value, blocks = [[#]]>, <scalars = value, blocks = [[#]]>]
+// CHECK:         fused.sweep {{.*}}launch <variants = [<max_columns = 4096, scalars = value, blocks = 6>, <max_columns = 8192, scalars = value, blocks = 4>, <max_columns = 16384, mostly_over = 8192, scalars = value, blocks = 2>, <scalars = value, blocks = 4>]
+// CHECK-LABEL: fused.program @held_pairs
+// CHECK:         fused.sweep {{.*}}launch <variants = [<max_columns = 4096, scalars = value, blocks = 5>, <max_columns = 8192, mostly_over = 4096, scalars = value, blocks = 2>, <scalars = value, blocks = 4>]
 // CHECK-LABEL: fused.program @held_less
 // CHECK:         fused.sweep {{.*}}launch <variants = [<max_columns = 2048, scalars = value, blocks = [[#]]>, <scalars = value, blocks = [[#]]>]
 // CHECK-LABEL: fused.program @down
@@ -179,6 +182,19 @@ func.func @members(%x: !each) -> !num {
 func.func @held(%x: !mats) -> !list {
   %s = foreach.reduce add along j (%x = %x[i, j] : !mats) -> !list {
     foreach.yield %x : f32
+  }
+  return %s : !list
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+
+func.func @held_pairs(%x: !mats, %y: !mats) -> !list {
+  %s = foreach.reduce add along j (%x = %x[i, j], %y = %y[i, j] : !mats) -> !list {
+    %a = arith.mulf %x, %y : f32
+    foreach.yield %a : f32
   }
   return %s : !list
 }
@@ -238,4 +254,44 @@ func.func @matrices(%x: !mats, %v: !list, %y: !mats) -> (!list, !list, !each, !e
     foreach.yield %y : f32
   }
   return %r, %c, %w, %m : !list, !list, !each, !each
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!vecs = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// A launch of its own ends a sweep over rows that reduces elements over members, unless it
+// reduces over columns, too: then blocks combine the columns of tiles.
+// CHECK-LABEL: fused.program @rows_over_members
+// CHECK:         fused.sweep {{.*}}<rows{{.*}}arrive = [own_launch]>
+// REMARK:      remark: a sweep ends its members in a launch of its own, so no block of a tile waits for its stores
+// CHECK-LABEL: fused.program @rows_and_columns
+// CHECK:         fused.sweep {{.*}}<rows{{.*}}arrive = [late]>
+// REMARK-NOT:  remark: a sweep ends its members
+func.func @rows_over_members(%x: !mats, %r: !vecs) -> !each {
+  %s = foreach.reduce add along member (%x = %x[i, j] : !mats, %r = %r[i] : !vecs) -> !each {
+    %y = arith.mulf %x, %r : f32
+    foreach.yield %y : f32
+  }
+  return %s : !each
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!vecs = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+func.func @rows_and_columns(%x: !mats, %r: !vecs) -> (!each, !vecs) {
+  %s = foreach.reduce add along member (%x = %x[i, j] : !mats, %r = %r[i] : !vecs) -> !each {
+    %y = arith.mulf %x, %r : f32
+    foreach.yield %y : f32
+  }
+  %c = foreach.reduce add along i (%x = %x[i, j] : !mats, %r = %r[i] : !vecs) -> !vecs {
+    %y = arith.mulf %x, %r : f32
+    foreach.yield %y : f32
+  }
+  return %s, %c : !each, !vecs
 }

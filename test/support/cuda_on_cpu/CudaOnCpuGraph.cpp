@@ -200,8 +200,11 @@ const PlanVariant *CudaOnCpuGraph::choose(const PlanNode &node) const {
   for (const PlanVariant &variant : node.variants) {
     bool holds = !variant.maxColumns ||
                  layout->tables()[node.table].widest <= *variant.maxColumns;
-    if (holds && !variant.entry.empty() &&
-        StringRef(variant.entry).ends_with(suffix))
+    // Several entries for held rows differ in the most columns of a row.
+    StringRef entry = variant.entry;
+    if (holds && !entry.empty() &&
+        (entry.ends_with(suffix) ||
+         (suffix == "_held_rows" && entry.contains("_held_rows_"))))
       return &variant;
     if (variant.graphForm || (!found && !variant.hasPredicate()))
       found = &variant;

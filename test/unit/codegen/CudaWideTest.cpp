@@ -65,6 +65,28 @@ func.func @wide_rows(%x: !mats, %col: !vecs) -> (!mats, !vecs, !each, tensor<f32
   return %y, %sum, %all, %largest : !mats, !vecs, !each, tensor<f32>
 })mlir";
 
+/// A column needs one word, so a block holds rows of up to 16384 columns.
+constexpr const char *kSoftmax = R"mlir(
+!mats = !foreach.list<tensor<?x?xf32>>
+!vecs = !foreach.list<tensor<?xf32>>
+func.func @wide_softmax(%x: !mats) -> (!mats, !vecs) {
+  %most = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !vecs {
+    foreach.yield %x : f32
+  }
+  %sum = foreach.reduce add along j (%x = %x[i, j] : !mats, %m = %most[i] : !vecs) -> !vecs {
+    %d = arith.subf %x, %m : f32
+    %e = math.exp %d : f32
+    foreach.yield %e : f32
+  }
+  %y = foreach.map (%x = %x[i, j] : !mats, %m = %most[i], %s = %sum[i] : !vecs) -> !mats {
+    %d = arith.subf %x, %m : f32
+    %e = math.exp %d : f32
+    %y = arith.divf %e, %s : f32
+    foreach.yield %y : f32
+  }
+  return %y, %sum : !mats, !vecs
+})mlir";
+
 /// Threads have too many operands to hold their columns of a part, and read
 /// each row twice. A row result replaces an operand.
 constexpr const char *kTraversed = R"mlir(
@@ -93,7 +115,8 @@ func.func @traversed_rows(%a: !mats, %b: !mats, %c: !mats, %d: !mats, %mean: !ve
 class CudaWide : public testing::TestWithParam<const char *> {};
 
 /// Compares all forms for lists of these shapes.
-void compare(Program &program, const Shapes &shapes, bool misaligned) {
+void compare(Program &program, const Shapes &shapes, bool misaligned,
+             llvm::StringRef entry = "_tiles") {
   Inputs inputs = randomInputs(
       program,
       [&](llvm::StringRef name, int64_t rank) -> Shapes {
@@ -117,7 +140,7 @@ void compare(Program &program, const Shapes &shapes, bool misaligned) {
   // The seed decides how many blocks divide a tile.
   for (uint64_t seed : {0, 1, 2, 3}) {
     SCOPED_TRACE(seed);
-    auto cuda = program.cuda(inputs, "_tiles", seed);
+    auto cuda = program.cuda(inputs, entry, seed);
     ASSERT_TRUE(cuda);
     for (int step = 0; step < 2; ++step) {
       if (llvm::Error error = cuda->step())
@@ -158,8 +181,30 @@ TEST_P(CudaWide, TakesEmptyParts) {
   compare(program, {{2, 300001}, {1, 40961}, {4, 5000}}, true);
 }
 
+// One block holds a row, if no row of the list is wider. The widest row chooses
+// the entry.
+TEST_P(CudaWide, HoldsWholeRows) {
+  Program &program = sharedProgram(GetParam());
+  if (!program.isGood() || !program.hostSource())
+    return;
+  for (int64_t widest : {4096, 4097, 5000, 8191, 8192, 8193, 12345, 16384}) {
+    SCOPED_TRACE(widest);
+    compare(program,
+            {{3, widest},
+             {0, 3000},
+             {3, std::min<int64_t>(widest, 9000)},
+             {7, 100},
+             {5, 0},
+             {1, 4096},
+             {2, 2049},
+             {33, 3},
+             {9, 1}},
+            /*misaligned=*/widest % 2, "_held_rows");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(, CudaWide,
-                         testing::Values(kColumns, kRows, kTraversed),
+                         testing::Values(kColumns, kRows, kSoftmax, kTraversed),
                          [](const auto &info) {
                            llvm::StringRef text = info.param;
                            text = text.split("@").second;

@@ -406,6 +406,22 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
         cantFail(Layout::resolve(binding, space)).tables()[0].blocksPerTile,
         blocks);
   }
+  // A row of at most `whole_columns` columns has one part.
+  plan->tables[0].wholeColumns = 8192;
+  for (auto [count, columns, blocks] :
+       {std::tuple(1000, 9000, 3), {1000, 8192, 1}, {1, 8193, 3}}) {
+    std::vector<ListMember> wide = {{memory, {count, columns}},
+                                    {memory + 1024, {4, 7}}};
+    std::vector<ListMember> ofWide = {{memory + 2048, {count}},
+                                      {memory + 3072, {4}}};
+    ASSERT_TRUE(succeeded(binding.bindList("x", DType::F32, wide)));
+    ASSERT_TRUE(succeeded(binding.bindList("u", DType::F32, ofWide)));
+    Layout found = cantFail(Layout::resolve(binding, space));
+    EXPECT_EQ(found.tables()[0].blocksPerTile, blocks);
+    EXPECT_TRUE(found.tables()[0].isMostlyOver(7));
+    EXPECT_FALSE(found.tables()[0].isMostlyOver(columns));
+  }
+  plan->tables[0].wholeColumns = 4096;
   plan->tables[0].heldParts = false;
   plan->tables[0].rowParts = false;
   plan->scratch[0].per = ScratchPer::TileColumn;

@@ -117,6 +117,16 @@ TEST(Plan, ReadsTheColumnsOfAVariant) {
   EXPECT_EQ(kernel.variants[0].maxColumns, 4096);
   EXPECT_TRUE(kernel.variants[0].hasPredicate());
   EXPECT_FALSE(kernel.variants[1].maxColumns);
+  EXPECT_FALSE(kernel.variants[0].mostlyOver);
+  variants[0].mostlyOver = 2048;
+  again = cantFail(parsePlan(formatv("{0:2}", planToJSON(plan)).str()));
+  EXPECT_TRUE(succeeded(validatePlan(again)));
+  EXPECT_EQ(again.graph.nodes[2].body.nodes[0].variants[0].mostlyOver, 2048);
+  variants[0].mostlyOver = 4096;
+  EXPECT_CONTAINS(takeError(validatePlan(plan)).second,
+                  "variant 'held': mostly_over: expected max_columns, too, and "
+                  "a number from 1 to less than that, found 4096");
+  variants[0].mostlyOver.reset();
   variants[0].maxColumns = 0;
   EXPECT_CONTAINS(takeError(validatePlan(plan)).second,
                   "variant 'held': max_columns: expected at least 1, found 0");
@@ -196,6 +206,22 @@ TEST(Plan, ReadsRowParts) {
   plan.tables[0].heldParts = true;
   plan = cantFail(parsePlan(formatv("{0:2}", planToJSON(plan)).str()));
   EXPECT_TRUE(plan.tables[0].heldParts);
+  EXPECT_EQ(plan.tables[0].wholeColumns, 4096);
+  plan.tables[0].wholeColumns = 8192;
+  plan.tables[0].segments[0].held = {2048, 8192};
+  plan = cantFail(parsePlan(formatv("{0:2}", planToJSON(plan)).str()));
+  EXPECT_EQ(plan.tables[0].wholeColumns, 8192);
+  EXPECT_EQ(plan.tables[0].segments[0].held.elements, 8192);
+  EXPECT_TRUE(succeeded(validatePlan(plan)));
+  plan.tables[0].segments[0].held.elements = 0;
+  EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
+                  "expected held_elements of 1..32768, found 0");
+  plan.tables[0].segments[0].held.elements = 4096;
+  plan.tables[0].wholeColumns = 4095;
+  EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
+                  "whole_columns: expected 4096..2147483647, and row_parts if "
+                  "it is more than 4096, found 4095");
+  plan.tables[0].wholeColumns = 4096;
   plan.tables[0].rowParts = false;
   EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
                   "held_parts: expected row_parts, too");
