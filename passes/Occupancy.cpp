@@ -278,9 +278,16 @@ static int64_t rowBlocks(SweepOp sweep, const SweepLayout &layout) {
                       layout.threads, 5));
 }
 
-/// Twice the most parts of a row fit on 128 multiprocessors.
-static constexpr int64_t kBlocksOfDividedRows = 4;
-static_assert(kBlocksOfDividedRows * 128 >= 2 * runtime::kMostRowParts);
+/// The blocks of a sweep that divides rows: twice the most parts of a row fit on
+/// 128 multiprocessors. A thread that holds 32 columns of a part has more
+/// registers: four blocks spill, and take longer than three.
+static int64_t blocksOfDividedRows(const SweepLayout &layout, int64_t blocks) {
+  int64_t least = 2 * runtime::mostRowParts(layout.wholeColumns) / 128;
+  bool isLong = runtime::partColumns(layout.wholeColumns) >
+                runtime::kPartColumns;
+  return isLong ? 3 : std::max(blocks, least);
+}
+static_assert(3 * 128 >= 2 * runtime::mostRowParts(4 * runtime::kPartColumns));
 
 int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns) {
   // States of several words, such as a maximum and a sum, are combined by code
@@ -327,7 +334,7 @@ int64_t residentBlocks(SweepOp sweep, const SweepLayout &layout,
   // The parts of a wide row are divided only if there is room for twice their
   // number. Otherwise one block has the whole row, which takes far longer than
   // spilled registers. Rows that are not wide have an entry of their own.
-  return layout.rowParts ? std::max(blocks, kBlocksOfDividedRows) : blocks;
+  return layout.rowParts ? blocksOfDividedRows(layout, blocks) : blocks;
 }
 
 } // namespace heddle::fused

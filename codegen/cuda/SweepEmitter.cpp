@@ -526,10 +526,12 @@ void SegmentEmitter::emitHeldTile() {
                  : "")
          << ")\n  " << held(items, items / 2);
     }
+    int64_t ofPart =
+        runtime::partColumns(layout.wholeColumns) / layout.threads;
     if (layout.heldParts)
       os << "else if (heddle::holds_parts(params.table, tile.columns, "
-         << layout.wholeColumns << ", " << kPartItems << "))\n  "
-         << held(kPartItems, 0);
+         << layout.wholeColumns << ", " << ofPart << "))\n  "
+         << held(ofPart, 0);
     os << "else\n  " << callOf("walk") << ";\n";
     return;
   }

@@ -11,17 +11,17 @@
 
 namespace heddle {
 
-// The most parts of a row, and the most columns of a part, unless the row has the most
-// parts; partsOfRow in runtime/binding/Tables.h. A row of at most `whole_columns`
-// columns, which follows from the program, has one part.
-constexpr int most_row_parts = 256;
-constexpr int part_columns = 4096;
+// The number of parts of a row; partsOfRow in runtime/binding/Tables.h. A row of at most
+// `whole_columns` columns, which follows from the program, has one part. Otherwise, a part
+// has at most `part_columns` columns, unless the row has more than held_parts_columns.
+constexpr int held_parts_columns = 1 << 20;
 
 __device__ __forceinline__ int parts_of_row(long long columns, int whole_columns) {
   if (columns <= whole_columns)
     return 1;
+  const int part_columns = whole_columns / 2 > 4096 ? whole_columns / 2 : 4096;
   const long long parts = (columns + part_columns - 1) / part_columns;
-  return parts < most_row_parts ? static_cast<int>(parts) : most_row_parts;
+  return parts < held_parts_columns / part_columns ? static_cast<int>(parts) : held_parts_columns / part_columns;
 }
 
 // The number of blocks that process a tile: one, or one for each part of its rows.

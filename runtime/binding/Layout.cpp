@@ -72,7 +72,7 @@ static int blocksPerRow(const PlanTable &table, const TableView &view,
                         int64_t tiles, int64_t wideTiles, int64_t usedParts) {
   constexpr int64_t fewRows = 64, fewBlocks = 2048;
   int64_t parts = partsOfRow(table, view.widest), blocks = tiles * parts;
-  bool held = table.heldParts && view.widest <= kMostRowParts * kPartColumns;
+  bool held = table.heldParts && view.widest <= kHeldPartsColumns;
   bool pays = held ? blocks <= std::max(2 * usedParts, fewBlocks)
                    : wideTiles <= fewRows && blocks <= fewBlocks;
   return pays && blocks <= INT32_MAX ? static_cast<int>(parts) : 1;

@@ -17,6 +17,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -139,9 +140,9 @@ int64_t rowsOfTile(int64_t tile, const HeldRows &held, int64_t columns,
 
 /// The number of parts of a row of a table with `row_parts`.
 inline int64_t partsOfRow(const PlanTable &table, int64_t columns) {
-  int64_t parts =
-      columns <= table.wholeColumns ? 1 : (columns - 1) / kPartColumns + 1;
-  return parts < kMostRowParts ? parts : kMostRowParts;
+  int64_t whole = table.wholeColumns;
+  int64_t parts = columns <= whole ? 1 : (columns - 1) / partColumns(whole) + 1;
+  return std::min(parts, mostRowParts(whole));
 }
 
 /// The number of tiles of a member: at least one, so that per-member values are

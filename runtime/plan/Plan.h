@@ -78,10 +78,19 @@ struct PlanOperand {
   OperandIndex index = OperandIndex::I;
 };
 
-/// The most parts of a wide row, and the most columns of a part if the row does
-/// not have the most parts. The order of reductions depends on these numbers.
-/// `row_parts.cuh` has them, too.
-inline constexpr int64_t kMostRowParts = 256, kPartColumns = 4096;
+/// The columns of a row whose parts have the most columns that a block holds,
+/// and the columns of a part, at least. The order of reductions depends on these
+/// numbers. `row_parts.cuh` has them, too.
+inline constexpr int64_t kHeldPartsColumns = 1 << 20, kPartColumns = 4096;
+
+/// The most columns of a part, unless the row has more than kHeldPartsColumns.
+/// A row of at most `wholeColumns` columns has one part.
+constexpr int64_t partColumns(int64_t wholeColumns) {
+  return wholeColumns / 2 > kPartColumns ? wholeColumns / 2 : kPartColumns;
+}
+constexpr int64_t mostRowParts(int64_t wholeColumns) {
+  return kHeldPartsColumns / partColumns(wholeColumns);
+}
 
 /// The most elements in a tile of held rows.
 inline constexpr int64_t kMostTallElements = 32768;

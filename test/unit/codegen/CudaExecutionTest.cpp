@@ -276,12 +276,12 @@ TEST_P(CudaModule, TakesWideAndLongMatrices) {
   // missing elements. For columns: tiles that are combined in groups of groups
   // of groups, in groups of groups, and one tile more than a group has.
   std::vector<std::vector<int64_t>> shapes = {
-      {3, 5003}, {2, 2048}, {5, 1}, {1, 2049}, {2, 0}};
+      {3, 4003}, {2, 2048}, {5, 1}, {1, 2049}, {2, 0}};
   if (name.contains("Columns"))
     llvm::append_values(
         shapes, std::vector<int64_t>{1040, 3}, std::vector<int64_t>{1024, 2},
         std::vector<int64_t>{130, 2049}, std::vector<int64_t>{128, 5},
-        std::vector<int64_t>{19, 4096}, std::vector<int64_t>{3, 4097});
+        std::vector<int64_t>{19, 4096});
   if (name.contains("Shared"))
     llvm::append_values(
         shapes, std::vector<int64_t>{1027, 3}, std::vector<int64_t>{1024, 2},
@@ -289,7 +289,17 @@ TEST_P(CudaModule, TakesWideAndLongMatrices) {
   Inputs inputs = inputsOf(program, 16, true, 0, shapes);
   Check check;
   check.seeds = {1, 2, 3, 4};
+  // Rounding at random turns the last bit of a sum into the last bit of an f16.
+  if (name.contains("Random"))
+    check.unit = 0x1p-11;
   runAndCompare(program, inputs, GetParam(), check);
+  // The parts of wider rows follow from the words that a sweep holds, so fusion
+  // may change the order of their sums.
+  shapes = {{3, 5003}, {2, 4097}, {5, 1}, {1, 9000}, {2, 0}, {19, 4096}};
+  inputs = inputsOf(program, 16, true, 0, shapes);
+  auto named = GetParam();
+  named.keepsOrder = false;
+  runAndCompare(program, inputs, named, check);
 }
 
 TEST_P(CudaModule, SkipsInactiveMembers) {
