@@ -218,13 +218,15 @@ static int64_t sharedBlocks(SweepOp sweep, const SweepLayout &layout) {
 }
 
 /// If threads traverse columns, the latency of loads is hidden only by other
-/// warps.
-static int64_t downBlocks(SweepOp sweep) {
+/// warps. With one operand and one state, four blocks spill nothing; with more,
+/// they do.
+static int64_t downBlocks(SweepOp sweep, const SweepLayout &layout) {
   bool doubles = false;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
     for (Operation &op : sweep.getSegmentBlock(s).without_terminator())
       doubles |= isa<ReduceOp>(op) && op.getOperand(0).getType().isF64();
-  return doubles ? 2 : 3;
+  constexpr int64_t fewWords = 2;
+  return doubles ? 2 : heldWords(sweep, layout) <= fewWords ? 4 : 3;
 }
 
 /// Whether a sweep over rows only adds up elements that it computes without
@@ -317,7 +319,7 @@ static int64_t blocksByValue(SweepOp sweep, const SweepLayout &layout) {
   if (layout.columns)
     return sharedBlocks(sweep, layout);
   if (goesDownColumns(sweep, layout))
-    return downBlocks(sweep);
+    return downBlocks(sweep, layout);
   return rowBlocks(sweep, layout);
 }
 
