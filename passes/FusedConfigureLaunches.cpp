@@ -96,7 +96,7 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
     addByValue(/*evictFirst=*/true);
   // An entry for wider rows has fewer blocks, which narrower rows do not need.
   int64_t before = 0;
-  for (int64_t columns : columnsOfHeldRows(sweep, layout)) {
+  for (int64_t columns : layout.heldEntries) {
     int64_t held = heldBlocks(sweep, layout, columns);
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, held, /*evictFirstL2Percent=*/0, columns,

@@ -495,9 +495,9 @@ void SegmentEmitter::emitHeldTile() {
   if (!slots.columns) {
     int64_t most = mostHeldColumns(sweep, layout, segment);
     bool holdsWide = most > slots.held.columns;
-    llvm::SmallVector<int64_t> entries;
+    ArrayRef<int64_t> entries;
     if (hasHeldEntry(sweep))
-      entries = columnsOfHeldRows(sweep, layout);
+      entries = layout.heldEntries;
     std::string whole = "heddle::is_power_of_two(tile.columns)",
                 isFirst = entries.empty()
                               ? ""
@@ -521,7 +521,7 @@ void SegmentEmitter::emitHeldTile() {
     for (int64_t columns : llvm::drop_begin(entries, !entries.empty())) {
       int64_t items = columns / layout.threads;
       os << "else if (Held == " << columns
-         << (holdsInEveryEntry(sweep, layout, columns)
+         << (holdsInEveryEntry(layout, columns)
                  ? " || " + upTo(columns)
                  : "")
          << ")\n  " << held(items, items / 2);

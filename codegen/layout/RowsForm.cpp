@@ -205,7 +205,7 @@ int64_t mostHeldColumns(fused::SweepOp sweep, const SweepLayout &layout,
   const SegmentLayout &slots = layout.segments[segment];
   bool holdsWide =
       layout.heldParts ||
-      (holdsWideRows(sweep, layout) && !goesDownColumns(slots, sweep, segment));
+      (layout.holdsWideRows && !goesDownColumns(slots, sweep, segment));
   return slots.held.columns && holdsWide ? kPartItems * layout.threads
                                          : slots.held.columns;
 }
@@ -230,7 +230,7 @@ int64_t wholeColumns(fused::SweepOp sweep, const SweepLayout &layout) {
   constexpr int64_t fewFunctions = 4, registers = 96;
   if (!layout.heldParts || functionsOfElements(sweep) > fewFunctions)
     return runtime::kPartColumns;
-  int64_t words = std::max<int64_t>(1, heldWords(sweep, layout));
+  int64_t words = std::max<int64_t>(1, layout.columnWords);
   return std::max(runtime::kPartColumns,
                   int64_t(llvm::bit_floor(uint64_t(registers / words))) *
                       layout.threads);
@@ -254,10 +254,9 @@ llvm::SmallVector<int64_t> columnsOfHeldRows(fused::SweepOp sweep,
   return entries;
 }
 
-bool holdsInEveryEntry(fused::SweepOp sweep, const SweepLayout &layout,
-                       int64_t columns) {
+bool holdsInEveryEntry(const SweepLayout &layout, int64_t columns) {
   constexpr int64_t registers = 32;
-  return columns / layout.threads * heldWords(sweep, layout) <= registers;
+  return columns / layout.threads * layout.columnWords <= registers;
 }
 
 runtime::HeldRows heldRows(fused::SweepOp sweep, const SweepLayout &layout,

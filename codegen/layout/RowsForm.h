@@ -107,8 +107,7 @@ llvm::SmallVector<int64_t> columnsOfHeldRows(fused::SweepOp sweep,
 /// Whether the general entry has the form that holds rows of `columns` columns,
 /// more than mostHeldColumns(): if a thread holds them in half as many
 /// registers as four blocks leave it.
-bool holdsInEveryEntry(fused::SweepOp sweep, const SweepLayout &layout,
-                       int64_t columns);
+bool holdsInEveryEntry(const SweepLayout &layout, int64_t columns);
 
 /// The rows of a segment that are *held*: the threads of a row load all its
 /// elements once, before they use any, and no other block processes part of it.

@@ -304,16 +304,21 @@ LogicalResult Builder::build() {
   if (layout.rank == 2) {
     layout.narrowRows = narrowRows(sweep, layout);
     layout.shortRows = shortRows(sweep, layout);
+    layout.columnWords = heldWords(sweep, layout);
+    layout.holdsWideRows = holdsWideRows(sweep, layout);
     for (auto [s, segment] : llvm::enumerate(layout.segments))
       segment.held = heldRows(sweep, layout, s);
   }
   if (dividesColumns(sweep, layout))
     layout.columnRange = kColumnRange;
   layout.rowParts = dividesRows(sweep, layout);
-  if (!layout.rowParts)
+  if (!layout.rowParts) {
+    layout.heldEntries = columnsOfHeldRows(sweep, layout);
     return success();
+  }
   layout.heldParts = holdsParts(sweep, layout);
   layout.wholeColumns = wholeColumns(sweep, layout);
+  layout.heldEntries = columnsOfHeldRows(sweep, layout);
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
     for (auto op : sweep.getSegmentBlock(s).getOps<fused::ReduceOp>())
       if (op.getLevel() == fused::Level::row)

@@ -116,6 +116,12 @@ struct SweepLayout {
   bool heldParts = false;
   /// The most columns of a row that has one part.
   int64_t wholeColumns = runtime::kPartColumns;
+  /// The words that a thread holds for a column, whether a block holds rows of
+  /// up to kPartItems columns for each thread, and the entries for held rows
+  /// (RowsForm.h).
+  int64_t columnWords = 0;
+  bool holdsWideRows = false;
+  llvm::SmallVector<int64_t> heldEntries;
   /// The rows that a group of threads loads before it processes them: narrow
   /// rows, and those of up to kBlockColumns columns (RowsForm.h).
   int64_t narrowRows = 1, shortRows = 1;

@@ -42,8 +42,8 @@
 // CHECK-NEXT:     wide_held<32, 16>(
 // CHECK-NEXT:   else if (Held == 16384)
 // CHECK-NEXT:     wide_held<64, 32>(
-// CHECK-NEXT:   else if (heddle::holds_parts(params.table, tile.columns, 16384, 16))
-// CHECK-NEXT:     wide_held<16, 0>(
+// CHECK-NEXT:   else if (heddle::holds_parts(params.table, tile.columns, 16384, 32))
+// CHECK-NEXT:     wide_held<32, 0>(
 // CHECK:      wide_block(
 // CHECK:        if (!Held && params.table.blocks_per_tile > 1) {
 // CHECK-NEXT:     const int before = heddle::blocks_started(params.started_blocks);
