@@ -314,13 +314,11 @@ bool fused::mayEndInOwnLaunch(SweepOp sweep) {
   if (schedule.getKind() == ScheduleKind::stream)
     return true;
   auto segments = llvm::seq(sweep.getNumSegments());
-  return !schedule.getColumns() &&
-         llvm::none_of(
-             segments,
-             [&](unsigned s) { return reducesOverColumns(sweep, s); }) &&
-         llvm::any_of(segments, [&](unsigned s) {
-           return reducesElementsOverMembers(sweep, s);
-         });
+  return !schedule.getColumns() && llvm::none_of(segments, [&](unsigned s) {
+    return reducesOverColumns(sweep, s);
+  }) && llvm::any_of(segments, [&](unsigned s) {
+    return reducesElementsOverMembers(sweep, s);
+  });
 }
 
 /// If a launch of its own ends the members, no block takes their tickets.

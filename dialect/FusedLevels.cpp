@@ -254,10 +254,9 @@ bool reducesElementsOverMembers(SweepOp sweep, unsigned segment) {
 }
 
 bool reducesOverColumns(SweepOp sweep, unsigned segment) {
-  return llvm::any_of(sweep.getSegmentBlock(segment).getOps<ReduceOp>(),
-                      [](ReduceOp reduce) {
-                        return reduce.getLevel() == Level::column;
-                      });
+  return llvm::any_of(
+      sweep.getSegmentBlock(segment).getOps<ReduceOp>(),
+      [](ReduceOp reduce) { return reduce.getLevel() == Level::column; });
 }
 
 SmallVector<Value> elementResults(SweepOp sweep, unsigned segment) {

@@ -89,10 +89,10 @@ bool reducesElementsOverMembers(SweepOp sweep, unsigned segment);
 /// Whether segment `segment` has values of columns that it reduces.
 bool reducesOverColumns(SweepOp sweep, unsigned segment);
 
-/// Whether a launch of its own can end the members of a sweep: a `stream` sweep,
-/// or a sweep over rows that reduces elements over members and nothing over
-/// columns, so that no block combines tiles, divides rows or shares them. The
-/// sweep visits all members and is not in a loop.
+/// Whether a launch of its own can end the members of a sweep: a `stream`
+/// sweep, or a sweep over rows that reduces elements over members and nothing
+/// over columns, so that no block combines tiles, divides rows or shares them.
+/// The sweep visits all members and is not in a loop.
 bool mayEndInOwnLaunch(SweepOp sweep);
 
 /// The sizes in bytes of the elements that segment `segment` reads and writes,

@@ -167,10 +167,10 @@ LogicalResult Launches::configure(SweepOp sweep, bool isDependent,
     if (isDependent)
       waits.push_back(waitOf(sweep, *layout, s, written));
   }
-  bool arrivesLate = llvm::is_contained(arrivals, Arrival::late) &&
-                     (sweep.getScheduleAttr().getKind() ==
-                          ScheduleKind::stream ||
-                      mayEndInOwnLaunch(sweep));
+  bool arrivesLate =
+      llvm::is_contained(arrivals, Arrival::late) &&
+      (sweep.getScheduleAttr().getKind() == ScheduleKind::stream ||
+       mayEndInOwnLaunch(sweep));
   std::string whyNot = arrivesLate ? whyNotOwnLaunch(sweep, *layout) : "";
   if (arrivesLate && whyNot.empty())
     for (Arrival &arrival : arrivals)

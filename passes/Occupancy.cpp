@@ -230,8 +230,8 @@ static int64_t downBlocks(SweepOp sweep, const SweepLayout &layout) {
 }
 
 /// Whether a sweep over rows only adds up elements that it computes without
-/// functions: no row or column has a value of its own, and there is no division,
-/// root or exponential.
+/// functions: no row or column has a value of its own, and there is no
+/// division, root or exponential.
 static bool isPlain(SweepOp sweep) {
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     auto levels = Levels::infer(sweep, s);
@@ -241,8 +241,8 @@ static bool isPlain(SweepOp sweep) {
       if (auto reduce = dyn_cast<ReduceOp>(op);
           reduce && reduce.getLevel() > Level::member)
         return false;
-      bool isFunction = isa<arith::DivFOp>(op) ||
-                        op.getDialect()->getNamespace() == "math";
+      bool isFunction =
+          isa<arith::DivFOp>(op) || op.getDialect()->getNamespace() == "math";
       if (isFunction && levels->of(op.getResult(0)).level > Level::member)
         return false;
     }
@@ -280,13 +280,13 @@ static int64_t rowBlocks(SweepOp sweep, const SweepLayout &layout) {
                       layout.threads, 5));
 }
 
-/// The blocks of a sweep that divides rows: twice the most parts of a row fit on
-/// 128 multiprocessors. A thread that holds 32 columns of a part has more
+/// The blocks of a sweep that divides rows: twice the most parts of a row fit
+/// on 128 multiprocessors. A thread that holds 32 columns of a part has more
 /// registers: four blocks spill, and take longer than three.
 static int64_t blocksOfDividedRows(const SweepLayout &layout, int64_t blocks) {
   int64_t least = 2 * runtime::mostRowParts(layout.wholeColumns) / 128;
-  bool isLong = runtime::partColumns(layout.wholeColumns) >
-                runtime::kPartColumns;
+  bool isLong =
+      runtime::partColumns(layout.wholeColumns) > runtime::kPartColumns;
   return isLong ? 3 : std::max(blocks, least);
 }
 static_assert(3 * 128 >= 2 * runtime::mostRowParts(4 * runtime::kPartColumns));

@@ -216,9 +216,8 @@ void RowsTile::emitElementsBetween(Walk &walk, Value *r, Value *begin,
 void RowsTile::emitParts(Walk &walk, Value *r) {
   Value *count = b.CreateSelect(
       b.CreateICmpSLE(columns, ir.i64(layout.wholeColumns)), ir.i64(1),
-      ir.smaller(
-          ir.ceilDiv(columns, runtime::partColumns(layout.wholeColumns)),
-          ir.i64(runtime::mostRowParts(layout.wholeColumns))));
+      ir.smaller(ir.ceilDiv(columns, runtime::partColumns(layout.wholeColumns)),
+                 ir.i64(runtime::mostRowParts(layout.wholeColumns))));
   Value *isWhole = b.CreateICmpEQ(count, ir.i64(1));
   Value *even =
       b.CreateUDiv(b.CreateAdd(columns, b.CreateSub(count, ir.i64(1))), count);

@@ -369,9 +369,8 @@ std::string RowsEmitter::sentStates(fused::ReduceOp op) const {
 /// Declares the parts of the rows of the tile that this block has.
 void RowsEmitter::declareParts(StringRef isNarrow) {
   parts = scope.fresh("parts");
-  os << "heddle::row_parts " << parts
-     << "(tile.columns, " << layout.wholeColumns
-     << ", params.table.blocks_per_tile, part_of_tile"
+  os << "heddle::row_parts " << parts << "(tile.columns, "
+     << layout.wholeColumns << ", params.table.blocks_per_tile, part_of_tile"
      << (isNarrow.empty() ? "" : ", ") << isNarrow << ");\n";
   fused::ReduceOp first = *llvm::find_if(reductions, [](fused::ReduceOp op) {
     return op.getLevel() == Level::row;

@@ -477,11 +477,11 @@ LogicalResult SegmentEmitter::emitHeldFunction() {
   return success();
 }
 
-/// Prints the processing of a tile whose rows are held, or are not. An entry for
-/// held rows, which have at most `Held` columns, has no form of wider rows. The
-/// first of these entries has further forms for whole rows, in which no column
-/// has to be compared. If blocks would divide a tile of wider rows, one of them
-/// processes a tile of held rows.
+/// Prints the processing of a tile whose rows are held, or are not. An entry
+/// for held rows, which have at most `Held` columns, has no form of wider rows.
+/// The first of these entries has further forms for whole rows, in which no
+/// column has to be compared. If blocks would divide a tile of wider rows, one
+/// of them processes a tile of held rows.
 void SegmentEmitter::emitHeldTile() {
   auto held = [&](int64_t items, int64_t sure) {
     return callOf("held", {{"Items", std::to_string(items)},
@@ -521,13 +521,10 @@ void SegmentEmitter::emitHeldTile() {
     for (int64_t columns : llvm::drop_begin(entries, !entries.empty())) {
       int64_t items = columns / layout.threads;
       os << "else if (Held == " << columns
-         << (holdsInEveryEntry(layout, columns)
-                 ? " || " + upTo(columns)
-                 : "")
+         << (holdsInEveryEntry(layout, columns) ? " || " + upTo(columns) : "")
          << ")\n  " << held(items, items / 2);
     }
-    int64_t ofPart =
-        runtime::partColumns(layout.wholeColumns) / layout.threads;
+    int64_t ofPart = runtime::partColumns(layout.wholeColumns) / layout.threads;
     if (layout.heldParts)
       os << "else if (heddle::holds_parts(params.table, tile.columns, "
          << layout.wholeColumns << ", " << ofPart << "))\n  "

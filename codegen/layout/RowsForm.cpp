@@ -179,9 +179,10 @@ int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout) {
 
 int64_t shortRows(fused::SweepOp sweep, const SweepLayout &layout) {
   constexpr int64_t mostWords = 2;
-  bool reducesColumns = llvm::any_of(
-      layout.segments,
-      [](const SegmentLayout &segment) { return segment.tickets >= 0; });
+  bool reducesColumns =
+      llvm::any_of(layout.segments, [](const SegmentLayout &segment) {
+        return segment.tickets >= 0;
+      });
   return reducesColumns && heldWords(sweep, layout) <= mostWords &&
                  rowStateWords(sweep) <= kFewStateWords
              ? 2
@@ -216,10 +217,10 @@ static int64_t functionsOfElements(fused::SweepOp sweep) {
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     auto levels = fused::Levels::infer(sweep, s);
     for (Operation &op : sweep.getSegmentBlock(s).without_terminator())
-      count += succeeded(levels) &&
-               levels->of(op.getResult(0)).level == Level::element &&
-               (isa<arith::DivFOp>(op) ||
-                op.getDialect()->getNamespace() == "math");
+      count +=
+          succeeded(levels) &&
+          levels->of(op.getResult(0)).level == Level::element &&
+          (isa<arith::DivFOp>(op) || op.getDialect()->getNamespace() == "math");
   }
   return count;
 }

@@ -76,8 +76,9 @@ TEST(Tables, DescriptorsMatchDeviceStructs) {
 
 TEST(Tables, StepsOfOperands) {
   Plan plan = parsed(updatePlan());
-  EXPECT_EQ(segmentSteps(plan, plan.tables[0]),
-            (std::vector<int64_t>{4, 0, 4096, 4, 4, 0, 4, 8, 0, 4096, 2, 0, 0, 0}));
+  EXPECT_EQ(
+      segmentSteps(plan, plan.tables[0]),
+      (std::vector<int64_t>{4, 0, 4096, 4, 4, 0, 4, 8, 0, 4096, 2, 0, 0, 0}));
 }
 
 TEST(Tables, ExpandsMembersToTiles) {
