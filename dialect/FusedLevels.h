@@ -86,7 +86,7 @@ llvm::SmallVector<mlir::Value> elementResults(SweepOp sweep, unsigned segment);
 /// over rows first.
 bool reducesElementsOverMembers(SweepOp sweep, unsigned segment);
 
-/// Whether segment `segment` has values of columns that it reduces.
+/// Whether segment `segment` combines the values of each column.
 bool reducesOverColumns(SweepOp sweep, unsigned segment);
 
 /// Whether a launch of its own can end the members of a sweep: a `stream`

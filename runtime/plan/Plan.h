@@ -78,9 +78,9 @@ struct PlanOperand {
   OperandIndex index = OperandIndex::I;
 };
 
-/// The columns of a row whose parts have the most columns that a block holds,
-/// and the columns of a part, at least. The order of reductions depends on
-/// these numbers. `row_parts.cuh` has them, too.
+/// The most columns of a row whose parts a block can hold, and the least bound
+/// on the columns of a part. The order of reductions depends on these numbers.
+/// `row_parts.cuh` has them, too.
 inline constexpr int64_t kHeldPartsColumns = 1 << 20, kPartColumns = 4096;
 
 /// The most columns of a part, unless the row has more than kHeldPartsColumns.
