@@ -94,7 +94,8 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
   };
   if (layout.rank != 2 && replaces)
     addByValue(/*evictFirst=*/true);
-  // An entry for wider rows has fewer blocks, so narrower rows take longer in it.
+  // An entry for wider rows has fewer blocks, so narrower rows take longer in
+  // it.
   int64_t before = 0;
   for (int64_t columns : layout.heldEntries) {
     int64_t held = heldBlocks(sweep, layout, columns);
