@@ -226,7 +226,7 @@ static int64_t downBlocks(SweepOp sweep, const SweepLayout &layout) {
     for (Operation &op : sweep.getSegmentBlock(s).without_terminator())
       doubles |= isa<ReduceOp>(op) && op.getOperand(0).getType().isF64();
   constexpr int64_t fewWords = 2;
-  return doubles ? 2 : heldWords(sweep, layout) <= fewWords ? 4 : 3;
+  return doubles ? 2 : layout.heldWords <= fewWords ? 4 : 3;
 }
 
 /// Whether a sweep over rows only adds up elements that it computes without
@@ -252,7 +252,7 @@ static bool isPlain(SweepOp sweep) {
 
 /// Registers of a thread that holds elements and states of columns.
 static int64_t heldRegisters(SweepOp sweep, const SweepLayout &layout) {
-  return (isPlain(sweep) ? 24 : 44) + kHeldItems * heldWords(sweep, layout);
+  return (isPlain(sweep) ? 24 : 44) + kHeldItems * layout.heldWords;
 }
 
 /// While a block writes the elements of a row, other blocks must load.
@@ -304,10 +304,9 @@ int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns) {
   }
   // The elements of further rows that a thread has at the same time.
   int64_t ofRows = kHeldItems * (layout.shortRows - 1);
-  int64_t ofElements =
-      columns <= runtime::kPartColumns
-          ? 8 + kHeldItems * heldWords(sweep, layout)
-          : columns / layout.threads * heldWords(sweep, layout);
+  int64_t ofElements = columns <= runtime::kPartColumns
+                           ? 8 + kHeldItems * layout.heldWords
+                           : columns / layout.threads * layout.heldWords;
   int64_t registers = 24 + (hasWideStates ? 16 : 0) + (isBranchless ? 8 : 0) +
                       ofRows + ofElements;
   return blocksFor(registers, layout.threads, 6);

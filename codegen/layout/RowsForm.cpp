@@ -183,7 +183,7 @@ int64_t shortRows(fused::SweepOp sweep, const SweepLayout &layout) {
       llvm::any_of(layout.segments, [](const SegmentLayout &segment) {
         return segment.tickets >= 0;
       });
-  return reducesColumns && heldWords(sweep, layout) <= mostWords &&
+  return reducesColumns && layout.heldWords <= mostWords &&
                  rowStateWords(sweep) <= kFewStateWords
              ? 2
              : 1;
@@ -191,13 +191,13 @@ int64_t shortRows(fused::SweepOp sweep, const SweepLayout &layout) {
 
 bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout) {
   constexpr int64_t mostWords = 3;
-  return heldWords(sweep, layout) <= mostWords &&
+  return layout.heldWords <= mostWords &&
          rowStateWords(sweep) <= kFewStateWords;
 }
 
 bool holdsWideRows(fused::SweepOp sweep, const SweepLayout &layout) {
   constexpr int64_t mostWords = 2;
-  return heldWords(sweep, layout) <= mostWords &&
+  return layout.heldWords <= mostWords &&
          rowStateWords(sweep) <= kFewStateWords;
 }
 
@@ -231,7 +231,7 @@ int64_t wholeColumns(fused::SweepOp sweep, const SweepLayout &layout) {
   constexpr int64_t fewFunctions = 4, registers = 96;
   if (!layout.heldParts || functionsOfElements(sweep) > fewFunctions)
     return runtime::kPartColumns;
-  int64_t words = std::max<int64_t>(1, layout.columnWords);
+  int64_t words = std::max<int64_t>(1, layout.heldWords);
   return std::max(runtime::kPartColumns,
                   int64_t(llvm::bit_floor(uint64_t(registers / words))) *
                       layout.threads);
@@ -257,7 +257,7 @@ llvm::SmallVector<int64_t> columnsOfHeldRows(fused::SweepOp sweep,
 
 bool holdsInEveryEntry(const SweepLayout &layout, int64_t columns) {
   constexpr int64_t registers = 32;
-  return columns / layout.threads * layout.columnWords <= registers;
+  return columns / layout.threads * layout.heldWords <= registers;
 }
 
 runtime::HeldRows heldRows(fused::SweepOp sweep, const SweepLayout &layout,

@@ -302,9 +302,9 @@ LogicalResult Builder::build() {
     layout.columns = layout.segments[s].columns = schedule.getColumns();
   }
   if (layout.rank == 2) {
+    layout.heldWords = heldWords(sweep, layout);
     layout.narrowRows = narrowRows(sweep, layout);
     layout.shortRows = shortRows(sweep, layout);
-    layout.columnWords = heldWords(sweep, layout);
     layout.holdsWideRows = holdsWideRows(sweep, layout);
     for (auto [s, segment] : llvm::enumerate(layout.segments))
       segment.held = heldRows(sweep, layout, s);

@@ -119,7 +119,7 @@ struct SweepLayout {
   /// The words that a thread holds for a column, whether a block holds rows of
   /// up to kPartItems columns for each thread, and the entries for held rows
   /// (RowsForm.h).
-  int64_t columnWords = 0;
+  int64_t heldWords = 0;
   bool holdsWideRows = false;
   llvm::SmallVector<int64_t> heldEntries;
   /// The rows that a group of threads loads before it processes them: narrow
