@@ -13,6 +13,7 @@
 #ifndef HEDDLE_RUNTIME_BINDING_TABLES_H
 #define HEDDLE_RUNTIME_BINDING_TABLES_H
 
+#include "runtime/plan/PanelClass.h"
 #include "runtime/plan/Plan.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -137,6 +138,19 @@ inline constexpr int64_t kMostShortTiles = 1024, kMostLowTiles = 4096;
 /// this number, so it follows from the program and the extents alone.
 int64_t rowsOfTile(int64_t tile, const HeldRows &held, int64_t columns,
                    int64_t count);
+
+/// Whether at least half of the elements are in rows of more than `columns`
+/// columns.
+inline bool areMostlyOver(llvm::ArrayRef<PanelExtents> members,
+                          int64_t columns) {
+  double all = 0, over = 0;
+  for (const PanelExtents &member : members) {
+    double elements = double(member.rows) * double(member.columns);
+    all += elements;
+    over += member.columns > columns ? elements : 0;
+  }
+  return 2 * over >= all;
+}
 
 /// The number of parts of a row of a table with `row_parts`.
 inline int64_t partsOfRow(const PlanTable &table, int64_t columns) {

@@ -61,19 +61,6 @@ struct PanelExtents {
   int64_t rows = 0, columns = 0;
 };
 
-/// Whether at least half of the elements are in rows of more than `columns`
-/// columns.
-inline bool areMostlyOver(llvm::ArrayRef<PanelExtents> members,
-                          int64_t columns) {
-  double all = 0, over = 0;
-  for (const PanelExtents &member : members) {
-    double elements = double(member.rows) * double(member.columns);
-    all += elements;
-    over += member.columns > columns ? elements : 0;
-  }
-  return 2 * over >= all;
-}
-
 /// Members of one size class: their positions in the list.
 struct PanelMembers {
   PanelClass shape;
