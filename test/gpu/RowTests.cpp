@@ -136,22 +136,24 @@ TEST(RowTest, BitsDoNotDependOnWiderRows) {
 }
 
 // A row of a million columns needs the blocks of the whole device: one block
-// takes a millisecond for it, all of them 10 us.
+// takes two milliseconds for it, all of them 20 us. In f64 it has 245 parts;
+// the blocks of the entry for held rows, which cannot run, are too few for
+// them.
 TEST(RowTest, BlocksDivideWideRows) {
   HEDDLE_SKIP_WITHOUT_GPU();
   Problem problem;
   problem.members = {{0, {1, 1'000'000}}};
   problem.extentsIn = softmaxExtents;
   constexpr const char *program = R"mlir(
-!mats = !foreach.list<tensor<?x?xf32>>
-!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf64>>
+!list = !foreach.list<tensor<?xf64>>
 func.func @sums(%x: !mats) -> (!mats, !list) {
   %log_sum = foreach.reduce add along j (%x = %x[i, j] : !mats) -> !list {
-    foreach.yield %x : f32
+    foreach.yield %x : f64
   }
   %share = foreach.map (%x = %x[i, j] : !mats, %s = %log_sum[i] : !list) -> !mats {
-    %y = arith.divf %x, %s : f32
-    foreach.yield %y : f32
+    %y = arith.divf %x, %s : f64
+    foreach.yield %y : f64
   }
   return %share, %log_sum : !mats, !list
 })mlir";
@@ -165,7 +167,7 @@ func.func @sums(%x: !mats) -> (!mats, !list) {
         std::chrono::steady_clock::now() - start;
     least = std::min(least, taken.count() / 10);
   }
-  EXPECT_LT(least, 300e-6);
+  EXPECT_LT(least, 400e-6);
 }
 
 // Tall matrices, whose tiles are combined in groups of groups.

@@ -376,14 +376,18 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   plan->tables[0].blockColumns = 0;
   plan->tables[0].rowParts = true;
   plan->scratch[0].per = ScratchPer::TileBlock;
-  for (auto [count, blocks] : {std::pair(3, 3), {64, 3}, {65, 1}}) {
-    std::vector<ListMember> wide = {{memory, {count, 9000}},
-                                    {memory + 1024, {4, 7}}};
+  // A wide matrix and one of seven columns.
+  auto resolved = [&](int64_t count, int64_t columns, int64_t narrow) {
+    std::vector<ListMember> wide = {{memory, {count, columns}},
+                                    {memory + 1024, {narrow, 7}}};
     std::vector<ListMember> ofWide = {{memory + 2048, {count}},
-                                      {memory + 3072, {4}}};
-    ASSERT_TRUE(succeeded(binding.bindList("x", DType::F32, wide)));
-    ASSERT_TRUE(succeeded(binding.bindList("u", DType::F32, ofWide)));
-    Layout found = cantFail(Layout::resolve(binding, space));
+                                      {memory + 3072, {narrow}}};
+    EXPECT_TRUE(succeeded(binding.bindList("x", DType::F32, wide)));
+    EXPECT_TRUE(succeeded(binding.bindList("u", DType::F32, ofWide)));
+    return cantFail(Layout::resolve(binding, space));
+  };
+  for (auto [count, blocks] : {std::pair(3, 3), {64, 3}, {65, 1}}) {
+    Layout found = resolved(count, 9000, 4);
     EXPECT_EQ(found.tables()[0].blocksPerTile, blocks);
     EXPECT_EQ(found.scratchBytes()[0],
               uint64_t(4) * found.tables()[0].tileCount * blocks);
@@ -395,28 +399,20 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
                                                 {1000, 9000, 4, 3},
                                                 {2, 9000, 4000, 1},
                                                 {1, 1 << 20, 4, 256},
-                                                {65, (1 << 20) + 1, 4, 1}}) {
-    std::vector<ListMember> wide = {{memory, {count, columns}},
-                                    {memory + 1024, {narrow, 7}}};
-    std::vector<ListMember> ofWide = {{memory + 2048, {count}},
-                                      {memory + 3072, {narrow}}};
-    ASSERT_TRUE(succeeded(binding.bindList("x", DType::F32, wide)));
-    ASSERT_TRUE(succeeded(binding.bindList("u", DType::F32, ofWide)));
-    EXPECT_EQ(
-        cantFail(Layout::resolve(binding, space)).tables()[0].blocksPerTile,
-        blocks);
-  }
-  // A row of at most `whole_columns` columns has one part.
-  plan->tables[0].wholeColumns = 8192;
-  for (auto [count, columns, blocks] :
-       {std::tuple(1000, 9000, 3), {1000, 8192, 1}, {1, 8193, 3}}) {
-    std::vector<ListMember> wide = {{memory, {count, columns}},
-                                    {memory + 1024, {4, 7}}};
-    std::vector<ListMember> ofWide = {{memory + 2048, {count}},
-                                      {memory + 3072, {4}}};
-    ASSERT_TRUE(succeeded(binding.bindList("x", DType::F32, wide)));
-    ASSERT_TRUE(succeeded(binding.bindList("u", DType::F32, ofWide)));
-    Layout found = cantFail(Layout::resolve(binding, space));
+                                                {65, (1 << 20) + 1, 4, 1}})
+    EXPECT_EQ(resolved(count, columns, narrow).tables()[0].blocksPerTile,
+              blocks);
+  // A row of at most `whole_columns` columns has one part, and parts of wider
+  // rows have at most half as many columns, but 4096.
+  for (auto [whole, count, columns, blocks] : {std::tuple(8192, 1000, 9000, 3),
+                                               {8192, 1000, 8192, 1},
+                                               {8192, 1, 8193, 3},
+                                               {16384, 1000, 16384, 1},
+                                               {16384, 1000, 16385, 3},
+                                               {16384, 1, 20000, 3},
+                                               {16384, 1, 1 << 20, 128}}) {
+    plan->tables[0].wholeColumns = whole;
+    Layout found = resolved(count, columns, 4);
     EXPECT_EQ(found.tables()[0].blocksPerTile, blocks);
     EXPECT_TRUE(found.tables()[0].isMostlyOver(7));
     EXPECT_FALSE(found.tables()[0].isMostlyOver(columns));
