@@ -147,12 +147,19 @@ TEST(RowTest, BlocksDivideWideRows) {
   constexpr const char *program = R"mlir(
 !mats = !foreach.list<tensor<?x?xf64>>
 !list = !foreach.list<tensor<?xf64>>
-func.func @sums(%x: !mats) -> (!mats, !list) {
-  %log_sum = foreach.reduce add along j (%x = %x[i, j] : !mats) -> !list {
+func.func @shares(%x: !mats) -> (!mats, !list) {
+  %most = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !list {
     foreach.yield %x : f64
   }
-  %share = foreach.map (%x = %x[i, j] : !mats, %s = %log_sum[i] : !list) -> !mats {
-    %y = arith.divf %x, %s : f64
+  %log_sum = foreach.reduce add along j (%x = %x[i, j] : !mats, %m = %most[i] : !list) -> !list {
+    %d = arith.subf %x, %m : f64
+    %e = math.exp %d : f64
+    foreach.yield %e : f64
+  }
+  %share = foreach.map (%x = %x[i, j] : !mats, %m = %most[i], %s = %log_sum[i] : !list) -> !mats {
+    %d = arith.subf %x, %m : f64
+    %e = math.exp %d : f64
+    %y = arith.divf %e, %s : f64
     foreach.yield %y : f64
   }
   return %share, %log_sum : !mats, !list
