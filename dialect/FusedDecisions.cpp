@@ -235,7 +235,8 @@ static constexpr int64_t kMostThreads = 2048;
 
 LogicalResult VariantAttr::verify(EmitError error, ScalarPassing,
                                   int64_t blocks, int64_t percent,
-                                  int64_t columns, int64_t mostlyOver) {
+                                  int64_t columns, int64_t mostlyOver,
+                                  int64_t parts) {
   if (blocks < 1 || blocks > 32)
     return error() << "expected 1 to 32 blocks on a multiprocessor, found "
                    << blocks;
@@ -251,6 +252,11 @@ LogicalResult VariantAttr::verify(EmitError error, ScalarPassing,
     return error() << "expected 'mostly_over' from 1 to less than "
                       "'max_columns', "
                    << columns << ", found " << mostlyOver;
+  if (parts < 0 || parts == 1)
+    return error() << "expected 'max_parts' of at least 2, found " << parts;
+  if (parts && (percent || columns))
+    return error() << "expected 'max_parts' without "
+                      "'evict_first_l2_percent' and 'max_columns', found both";
   return success();
 }
 
@@ -264,11 +270,12 @@ LogicalResult LaunchAttr::verify(EmitError error,
     if (llvm::any_of(variants.take_front(k), [&](VariantAttr other) {
           return other.getScalars() == variant.getScalars() &&
                  other.isEvictFirst() == variant.isEvictFirst() &&
-                 other.getMaxColumns() == variant.getMaxColumns();
+                 other.getMaxColumns() == variant.getMaxColumns() &&
+                 other.isForClusters() == variant.isForClusters();
         }))
       return error() << "expected variants that differ in 'scalars', "
-                        "'evict_first_l2_percent' or 'max_columns', found "
-                        "another "
+                        "'evict_first_l2_percent', 'max_columns' or "
+                        "'max_parts', found another "
                      << variant;
   if (!waits.empty() && waits.size() != arrivals.size())
     return error() << "expected as many waits as arrivals, " << arrivals.size()

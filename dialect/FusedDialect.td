@@ -124,25 +124,30 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
     leave the cache first. The variant is used if the elements take at most this percentage of the L2 cache. Its size is
     known when buffers are bound. `max_columns` marks a variant for held rows, which contains no form of wider
     rows. It is used if no row has more columns and, with `mostly_over`, if at least half of the elements are in rows of
-    more columns than that.
+    more columns than that. `max_parts` marks a variant for wide rows whose blocks are a cluster. It is used if blocks
+    divide rows, no row has more parts, and clusters of so many blocks fit on the device.
 
     ```mlir
     #fused.variant<scalars = value, blocks = 6, evict_first_l2_percent = 97>
     #fused.variant<max_columns = 4096, scalars = value, blocks = 5>
     #fused.variant<max_columns = 16384, mostly_over = 8192, scalars = value, blocks = 2>
+    #fused.variant<max_parts = 16, scalars = value, blocks = 4>
     ```
   }];
   let parameters = (ins "ScalarPassing":$scalars, "int64_t":$blocks,
                         DefaultValuedParameter<"int64_t", "0">:$evictFirstL2Percent,
                         DefaultValuedParameter<"int64_t", "0">:$maxColumns,
-                        DefaultValuedParameter<"int64_t", "0">:$mostlyOver);
+                        DefaultValuedParameter<"int64_t", "0">:$mostlyOver,
+                        DefaultValuedParameter<"int64_t", "0">:$maxParts);
   let assemblyFormat = [{ `<` (`max_columns` `=` $maxColumns^ `,` ` `)?
-                          (`mostly_over` `=` $mostlyOver^ `,` ` `)? `scalars` `=` $scalars `,` `blocks` `=` $blocks
+                          (`mostly_over` `=` $mostlyOver^ `,` ` `)?
+                          (`max_parts` `=` $maxParts^ `,` ` `)? `scalars` `=` $scalars `,` `blocks` `=` $blocks
                           (`,` `evict_first_l2_percent` `=` $evictFirstL2Percent^)? `>` }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool isEvictFirst() const { return getEvictFirstL2Percent() != 0; }
     bool isForHeldRows() const { return getMaxColumns() != 0; }
+    bool isForClusters() const { return getMaxParts() != 0; }
   }];
 }
 

@@ -77,7 +77,7 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
       VariantAttr::get(context, ScalarPassing::address,
                        residentBlocks(sweep, layout, ScalarPassing::address),
                        /*evictFirstL2Percent=*/0, /*maxColumns=*/0,
-                       /*mostlyOver=*/0);
+                       /*mostlyOver=*/0, /*maxParts=*/0);
   if (isa<LoopOp>(sweep->getParentOp()))
     return {byAddress};
   bool replaces =
@@ -90,7 +90,8 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
   auto addByValue = [&](bool evictFirst) {
     variants.push_back(VariantAttr::get(context, ScalarPassing::value, blocks,
                                         evictFirst ? kEvictFirstPercent : 0,
-                                        /*maxColumns=*/0, /*mostlyOver=*/0));
+                                        /*maxColumns=*/0, /*mostlyOver=*/0,
+                                        /*maxParts=*/0));
   };
   if (layout.rank != 2 && replaces)
     addByValue(/*evictFirst=*/true);
@@ -101,9 +102,14 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
     int64_t held = heldBlocks(sweep, layout, columns);
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, held, /*evictFirstL2Percent=*/0, columns,
-        /*mostlyOver=*/held < blocks ? before : 0));
+        /*mostlyOver=*/held < blocks ? before : 0, /*maxParts=*/0));
     before = columns;
   }
+  if (exchangesInClusters(sweep, layout))
+    variants.push_back(VariantAttr::get(
+        context, ScalarPassing::value, clusterBlocks(sweep, layout),
+        /*evictFirstL2Percent=*/0, /*maxColumns=*/0, /*mostlyOver=*/0,
+        runtime::kMostClusterParts));
   addByValue(/*evictFirst=*/false);
   if (llvm::any_of(layout.scalars,
                    [](const ScalarSlot &slot) { return slot.isByValue; }))

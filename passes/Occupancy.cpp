@@ -291,7 +291,8 @@ static int64_t blocksOfDividedRows(const SweepLayout &layout, int64_t blocks) {
 }
 static_assert(3 * 128 >= 2 * runtime::mostRowParts(4 * runtime::kPartColumns));
 
-int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns) {
+/// The registers of a thread that holds rows, besides those of elements.
+static int64_t registersBesideElements(SweepOp sweep) {
   // States of several words, such as a maximum and a sum, are combined by code
   // that needs registers of its own. So do divisions without branches.
   bool hasWideStates = false, isBranchless = false;
@@ -302,14 +303,26 @@ int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns) {
       hasWideStates |= stateBytes(op.getKind(), type) > 4;
     }
   }
+  return 24 + (hasWideStates ? 16 : 0) + (isBranchless ? 8 : 0);
+}
+
+int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns) {
   // The elements of further rows that a thread has at the same time.
   int64_t ofRows = kHeldItems * (layout.shortRows - 1);
   int64_t ofElements = columns <= runtime::kPartColumns
                            ? 8 + kHeldItems * layout.heldWords
                            : columns / layout.threads * layout.heldWords;
-  int64_t registers = 24 + (hasWideStates ? 16 : 0) + (isBranchless ? 8 : 0) +
-                      ofRows + ofElements;
-  return blocksFor(registers, layout.threads, 6);
+  return blocksFor(registersBesideElements(sweep) + ofRows + ofElements,
+                   layout.threads, 6);
+}
+
+/// Measured: the states of all reductions of a row take registers, too, because
+/// blocks exchange them.
+int64_t clusterBlocks(SweepOp sweep, const SweepLayout &layout) {
+  int64_t items = runtime::partColumns(layout.wholeColumns) / layout.threads;
+  return blocksFor(registersBesideElements(sweep) + items * layout.heldWords +
+                       4 * rowStateWords(sweep),
+                   layout.threads, 6);
 }
 
 static int64_t blocksByValue(SweepOp sweep, const SweepLayout &layout) {

@@ -169,8 +169,16 @@ json::Object Explanation::describeCopy(const fused::CopiedValue &copy) {
                                   compilation.getProgram())}};
 }
 
+/// Whether blocks divide the rows of a node into at most `most` parts.
+static bool dividesRows(const PlanNode &node, int64_t most,
+                        const PlanShapes &shapes) {
+  int64_t blocks = shapes.blocksPerTile(node.table);
+  return blocks > 1 && blocks <= most;
+}
+
 /// The variant that runs for `tiles` tiles if the data does not fit in the L2
-/// cache. (A plan does not contain the size of the cache.)
+/// cache. (A plan does not contain the size of the cache, and a device may have
+/// no clusters.)
 static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles,
                                         const PlanShapes &shapes) {
   for (const PlanVariant &variant : node.variants)
@@ -179,7 +187,8 @@ static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles,
         (!variant.maxColumns ||
          shapes.widestOf(node.table) <= *variant.maxColumns) &&
         (!variant.mostlyOver ||
-         shapes.areMostlyOver(node.table, *variant.mostlyOver)))
+         shapes.areMostlyOver(node.table, *variant.mostlyOver)) &&
+        (!variant.maxParts || dividesRows(node, *variant.maxParts, shapes)))
       return &variant;
   return nullptr;
 }

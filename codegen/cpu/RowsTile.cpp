@@ -221,10 +221,10 @@ void RowsTile::emitParts(Walk &walk, Value *r) {
   Value *isWhole = b.CreateICmpEQ(count, ir.i64(1));
   Value *even =
       b.CreateUDiv(b.CreateAdd(columns, b.CreateSub(count, ir.i64(1))), count);
-  Value *length =
-      b.CreateSelect(isWhole, columns,
-                     b.CreateAnd(b.CreateAdd(even, ir.i64(layout.threads - 1)),
-                                 ir.i64(-int64_t(layout.threads))));
+  Value *length = b.CreateSelect(
+      isWhole, columns,
+      b.CreateAnd(b.CreateAdd(even, ir.i64(runtime::kPartMultiple - 1)),
+                  ir.i64(-runtime::kPartMultiple)));
   Value *used = ir.smaller(columns, lanesOfRow);
   llvm::SmallVector<Running *> overRow;
   llvm::copy_if(

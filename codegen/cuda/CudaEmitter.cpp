@@ -26,6 +26,8 @@ std::string entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant) {
     return variant.getMaxColumns() <= runtime::kPartColumns
                ? "_held_rows"
                : "_held_rows_" + std::to_string(variant.getMaxColumns());
+  if (variant.isForClusters())
+    return "_row_clusters";
   bool inLoop = isa<fused::LoopOp>(sweep->getParentOp());
   return inLoop || variant.getScalars() == fused::ScalarPassing::value
              ? "_tiles"
@@ -36,6 +38,12 @@ bool hasHeldEntry(fused::SweepOp sweep) {
   return llvm::any_of(
       sweep.getLaunchAttr().getVariants(),
       [](fused::VariantAttr variant) { return variant.isForHeldRows(); });
+}
+
+bool hasClusterEntry(fused::SweepOp sweep) {
+  return llvm::any_of(
+      sweep.getLaunchAttr().getVariants(),
+      [](fused::VariantAttr variant) { return variant.isForClusters(); });
 }
 
 SmallVector<EndsEntry, 2> endsEntries(fused::SweepOp sweep) {

@@ -36,6 +36,8 @@ std::string entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant);
 
 /// Whether the sweep has an entry for held rows alone.
 bool hasHeldEntry(fused::SweepOp sweep);
+/// Whether the sweep has an entry in which the blocks of a row are a cluster.
+bool hasClusterEntry(fused::SweepOp sweep);
 /// An entry that ends the members of a sweep, in a launch of its own.
 struct EndsEntry {
   std::string name;

@@ -49,8 +49,8 @@ void DeviceFunctions::end(StringRef comment, StringRef type, StringRef name,
   Signature &signature = signatures[name];
   signature = {name.str(), {}, {}};
   llvm::SmallVector<std::string> declared, constants;
-  for (StringRef constant :
-       {"bool EvictFirst", "int Held", "int Items", "int Sure"})
+  for (StringRef constant : {"bool EvictFirst", "bool Clusters", "int Held",
+                             "int Items", "int Sure"})
     if (StringRef word = constant.split(' ').second; mentions(body, word)) {
       constants.push_back(constant.str());
       signature.constants.push_back(word.str());

@@ -355,7 +355,7 @@ void RowsEmitter::storeHeldColumns() {
 void RowsEmitter::declareGroup() {
   group = scope.fresh("group");
   if (layout.heldParts)
-    declareParts("Sure > 0 || Items <= " + std::to_string(kHeldItems));
+    declareParts("Sure >= Items / 2 || Items <= " + std::to_string(kHeldItems));
   os << "heddle::row_group<" << layout.threads
      << (slots.columns ? "" : ", Items, Sure") << "> " << group << "("
      << (layout.heldParts ? parts : "static_cast<int>(tile.columns)") << ");\n";

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/RowsEmitter.h"
+#include "codegen/cuda/CudaEmitter.h"
 #include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
@@ -369,13 +370,14 @@ std::string RowsEmitter::sentStates(fused::ReduceOp op) const {
 /// Declares the parts of the rows of the tile that this block has.
 void RowsEmitter::declareParts(StringRef isNarrow) {
   parts = scope.fresh("parts");
-  os << "heddle::row_parts " << parts << "(tile.columns, "
-     << layout.wholeColumns << ", params.table.blocks_per_tile, part_of_tile"
+  os << "heddle::row_parts" << (hasClusterEntry(sweep) ? "<Clusters> " : " ")
+     << parts << "(tile.columns, " << layout.wholeColumns
+     << ", params.table.blocks_per_tile, part_of_tile"
      << (isNarrow.empty() ? "" : ", ") << isNarrow << ");\n";
   fused::ReduceOp first = *llvm::find_if(reductions, [](fused::ReduceOp op) {
     return op.getLevel() == Level::row;
   });
-  os << parts << ".begin_exchanges<" << stateOf(first) << ">("
+  os << "heddle::begin_exchanges<" << stateOf(first) << ">(" << parts << ", "
      << sentStates(first) << ", tile_index);\n";
 }
 
@@ -393,8 +395,7 @@ void RowsEmitter::exchangeParts(unsigned phase) {
   // Without elements to compute, only the block that stores row results needs
   // the states of the others. These must not get two rows ahead of it.
   bool allReceive = phase < lastPhase || !workOf(phase).roots.empty();
-  StringRef receives =
-      allReceive ? "" : ", part_of_tile == 0 || tile.count > 1";
+  StringRef receives = allReceive ? "" : ", tile.count > 1";
   for (fused::ReduceOp op : complete)
     os << accumulators[op] << " = heddle::over_parts<" << kindOf(op) << ", "
        << layout.threads << ">(" << accumulators[op] << ", " << sentStates(op)

@@ -525,10 +525,17 @@ void SegmentEmitter::emitHeldTile() {
          << ")\n  " << held(items, items / 2);
     }
     int64_t ofPart = runtime::partColumns(layout.wholeColumns) / layout.threads;
+    // A row of few parts has no short one (kSurePartColumns).
+    std::string sureOfPart =
+        hasClusterEntry(sweep)
+            ? "Clusters ? " + std::to_string(ofPart / 2 - 1) + " : 0"
+            : "0";
     if (layout.heldParts)
       os << "else if (heddle::holds_parts(params.table, tile.columns, "
          << layout.wholeColumns << ", " << ofPart << "))\n  "
-         << held(ofPart, 0);
+         << callOf("held",
+                   {{"Items", std::to_string(ofPart)}, {"Sure", sureOfPart}})
+         << ";\n";
     os << "else\n  " << callOf("walk") << ";\n";
     return;
   }

@@ -76,7 +76,9 @@ void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
                                const SweepNames &names,
                                fused::VariantAttr variant) {
   // Blocks that divide rows must fit, also if registers are spilled.
-  bool mustFit = layout.rowParts && !variant.isForHeldRows();
+  // Those of a cluster start together.
+  bool mustFit =
+      layout.rowParts && !variant.isForHeldRows() && !variant.isForClusters();
   emitEntry(
       names,
       llvm::formatv("{0}, {1}({2})", layout.threads,
@@ -87,6 +89,7 @@ void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
       variant.getScalars() == fused::ScalarPassing::value,
       functions.call(names.sweep + "_block",
                      {{"EvictFirst", variant.isEvictFirst() ? "true" : "false"},
+                      {"Clusters", variant.isForClusters() ? "true" : "false"},
                       {"Held", std::to_string(variant.getMaxColumns())}}));
 }
 
@@ -110,7 +113,8 @@ void ProgramEmitter::emitBlockFunction(fused::SweepOp sweep,
        << "if (" << (hasHeldEntry(sweep) ? "!Held && " : "")
        << "params.table.blocks_per_tile > 1) {\n";
     os.indent();
-    os << "const int before = heddle::blocks_started("
+    os << "const int before = heddle::blocks_started"
+       << (hasClusterEntry(sweep) ? "<Clusters>(" : "(")
        << names.scratch[layout.scratchOf(sweep, ScratchPer::once)] << ");\n"
        << "nth_tile = before / params.table.blocks_per_tile;\n"
        << "part_of_tile = before % params.table.blocks_per_tile;\n";

@@ -5,6 +5,9 @@
 // the other headers on a host.
 #pragma once
 
+// Whether blocks of a launch can be clusters.
+#define HEDDLE_HAS_CLUSTERS (__CUDA_ARCH__ >= 900)
+
 namespace heddle {
 
 struct f16 { unsigned short bits; };
@@ -323,6 +326,15 @@ __device__ __forceinline__ int cluster_rank() {
 }
 __device__ __forceinline__ void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" : : : "memory");
+}
+// The two halves of the barrier. A block may end between them.
+__device__ __forceinline__ void cluster_arrive() {
+  __syncwarp();
+  asm volatile("barrier.cluster.arrive.release.aligned;" : : : "memory");
+}
+__device__ __forceinline__ void cluster_wait() {
+  __syncwarp();
+  asm volatile("barrier.cluster.wait.acquire.aligned;" : : : "memory");
 }
 // Writes to `to` in the shared memory of the block of rank `rank`.
 template <class T> __device__ __forceinline__ void put(T *to, const T &value, int rank) {

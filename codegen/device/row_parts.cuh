@@ -3,8 +3,8 @@
 // A wide row has a fixed number of parts, which follows from its columns alone. Its
 // reductions combine the columns of each part, then the parts, as a block combines the
 // states of its threads. One block has all parts, or each of several blocks has one and
-// exchanges the states of parts with the others through memory. The constants mirror
-// runtime/binding/Tables.h.
+// exchanges the states of parts with the others: through memory, or through shared memory
+// if the blocks of a row are a cluster. The constants mirror runtime/binding/Tables.h.
 #pragma once
 #include "reduce.cuh"
 #include "tables.cuh"
@@ -15,6 +15,8 @@ namespace heddle {
 // `whole_columns` columns, which follows from the program, has one part. Otherwise, a part
 // has at most `part_columns` columns, unless the row has more than held_parts_columns.
 constexpr int held_parts_columns = 1 << 20;
+// The columns of a part are a multiple of this number, except in the last one.
+constexpr int part_multiple = 64;
 
 __device__ __forceinline__ int parts_of_row(long long columns, int whole_columns) {
   if (columns <= whole_columns)
@@ -36,10 +38,33 @@ __device__ __forceinline__ bool holds_parts(const table &table, long long column
   return columns <= static_cast<long long>(parts) * items * 256 && (parts == 1 || table.blocks_per_tile > 1);
 }
 
+// The most parts of a row whose blocks are a cluster.
+constexpr int most_cluster_parts = 16;
+
+#if HEDDLE_HAS_CLUSTERS
+// Two barriers in turn, which count the bytes of the states that this block receives.
+__device__ __forceinline__ arrival *received_bytes() {
+  __shared__ arrival bytes[2];
+  return bytes;
+}
+#endif
+
 // The number of blocks that started before this one. A block of a row waits for those of
 // the other parts, so tiles are assigned in the order in which blocks start: the parts of
-// a row are then on the device as soon as no other block may start.
-__device__ __forceinline__ int blocks_started(unsigned *started) {
+// a row are then on the device as soon as no other block may start. The blocks of a
+// cluster start together.
+template <bool Clusters = false> __device__ __forceinline__ int blocks_started(unsigned *started) {
+#if HEDDLE_HAS_CLUSTERS
+  if constexpr (Clusters) {
+    if (threadIdx.x == 0) {
+      arrival_init(&received_bytes()[0], 1);
+      arrival_init(&received_bytes()[1], 1);
+      arrival_init_fence();
+    }
+    cluster_arrive();
+    return blockIdx.x;
+  }
+#endif
   __shared__ int before;
   if (threadIdx.x == 0)
     before = static_cast<int>(count_arrival(started, gridDim.x));
@@ -49,14 +74,14 @@ __device__ __forceinline__ int blocks_started(unsigned *started) {
 
 // The parts of a row that this block has: `first`, and every `step`-th after it. A row
 // that is `narrow` has one part.
-struct row_parts {
+template <bool Clusters = false> struct row_parts {
   long long columns, length;
   int count, first, step, blocks, turn;
-  unsigned exchange; // the number of the current row's exchanges
+  unsigned exchange; // the number of the current row's exchanges; in a cluster, that of the next exchange
 
   __device__ __forceinline__ row_parts(long long columns, int whole_columns, int blocks, int part, bool narrow = false)
-      : columns(columns), count(narrow ? 1 : parts_of_row(columns, whole_columns)), first(narrow ? 0 : part), blocks(blocks), turn(0), exchange(1) {
-    length = count == 1 ? columns : (quotient(columns + count - 1, count) + 255) / 256 * 256;
+      : columns(columns), count(narrow ? 1 : parts_of_row(columns, whole_columns)), first(narrow ? 0 : part), blocks(blocks), turn(0), exchange(Clusters ? 0 : 1) {
+    length = count == 1 ? columns : (quotient(columns + count - 1, count) + part_multiple - 1) / part_multiple * part_multiple;
     step = blocks > 1 ? count : 1;
   }
   // A division of 64 bits takes about a hundred instructions.
@@ -71,16 +96,10 @@ struct row_parts {
     const long long end = (part + 1) * length;
     return end < columns ? end : columns;
   }
-  // Begins the exchanges of a tile. Each counts on from the number that the previous
-  // launch left. States are sent to two places in turn, because a block may still read
-  // those of the previous row.
-  template <class State> __device__ __forceinline__ void begin_exchanges(const numbered *sent, int tile_index) {
-    if (is_divided())
-      exchange = read_now(sent + place<State>(tile_index, first)).number + 1;
-  }
   __device__ __forceinline__ void next_row() {
     turn ^= 1;
-    ++exchange;
+    if (!Clusters)
+      ++exchange;
   }
   // The first word that the block of a part sends.
   template <class State> __device__ __forceinline__ long long place(int tile_index, int part) const {
@@ -88,12 +107,53 @@ struct row_parts {
   }
 };
 
-// Sends the state of this block's part to the other blocks of the row, and combines the
-// states of all parts; every thread has the result. A block that needs no result does not
-// receive, so it need not wait.
+// Begins the exchanges of a tile. Each counts on from the number that the previous launch
+// left. States are sent to two places in turn, because a block may still read those of the
+// previous row.
+template <class State, bool Clusters>
+__device__ __forceinline__ void begin_exchanges(row_parts<Clusters> &parts, const numbered *sent, int tile_index) {
+  if (!Clusters && parts.is_divided())
+    parts.exchange = read_now(sent + parts.template place<State>(tile_index, parts.first)).number + 1;
+}
+
+#if HEDDLE_HAS_CLUSTERS
+// As over_parts() below, in a cluster: each block writes its state to the shared memory
+// of those that receive, into two places in turn, because a block may still read the
+// previous states.
 template <class Kind, int Threads>
+__device__ __forceinline__ typename Kind::state over_cluster(typename Kind::state mine, row_parts<true> &parts, bool all_receive) {
+  using state = typename Kind::state;
+  __shared__ state received[2][most_cluster_parts];
+  if (parts.exchange == 0)
+    cluster_wait(); // all blocks have their barriers
+  const unsigned place = parts.exchange & 1, phase = parts.exchange >> 1 & 1;
+  ++parts.exchange;
+  const int part = threadIdx.x;
+  arrival *const bytes = received_bytes() + place;
+  const bool receives = all_receive || cluster_rank() == 0;
+  if (part == 0 && receives)
+    arrival_expect(bytes, parts.count * sent_bytes<state>);
+  if (part < (all_receive ? parts.count : 1))
+    send(&received[place][cluster_rank()], mine, bytes, part);
+  state other = Kind::neutral();
+  if (receives)
+    arrival_wait(bytes, phase);
+  if (receives && part < parts.count)
+    other = received[place][part];
+  return over_block<Kind, Threads>(other);
+}
+#endif
+
+// Sends the state of this block's part to the other blocks of the row, and combines the
+// states of all parts; every thread has the result. If not all blocks receive, only that
+// of the first part has the result, and the others need not wait.
+template <class Kind, int Threads, bool Clusters>
 __device__ __forceinline__ typename Kind::state
-over_parts(typename Kind::state mine, numbered *sent, const row_parts &parts, int tile_index, bool receives = true) {
+over_parts(typename Kind::state mine, numbered *sent, row_parts<Clusters> &parts, int tile_index, bool all_receive = true) {
+#if HEDDLE_HAS_CLUSTERS
+  if constexpr (Clusters)
+    return over_cluster<Kind, Threads>(mine, parts, all_receive);
+#endif
   using state = typename Kind::state;
   static_assert(sizeof(state) % 4 == 0, "words are sent");
   constexpr int words = sizeof(state) / 4;
@@ -102,13 +162,13 @@ over_parts(typename Kind::state mine, numbered *sent, const row_parts &parts, in
   if (part == 0)
 #pragma unroll
     for (int w = 0; w < words; ++w)
-      write_now(sent + parts.place<state>(tile_index, parts.first) + w, numbered{own.word[w], parts.exchange});
-  if (receives && part < parts.count)
+      write_now(sent + parts.template place<state>(tile_index, parts.first) + w, numbered{own.word[w], parts.exchange});
+  if ((all_receive || parts.first == 0) && part < parts.count)
 #pragma unroll
     for (int w = 0; w < words; ++w) {
       numbered received;
       do
-        received = read_now(sent + parts.place<state>(tile_index, part) + w);
+        received = read_now(sent + parts.template place<state>(tile_index, part) + w);
       while (received.number != parts.exchange);
       other.word[w] = received.word;
     }

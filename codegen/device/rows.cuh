@@ -60,15 +60,16 @@ __device__ __forceinline__ bool is_power_of_two(long long x) { return (x & (x - 
 // of a row, and this thread `present` of them. `Items`, the elements that a thread holds,
 // are at most narrow_items for narrow rows, held_items for other rows, and more for wide
 // rows and for parts of rows. Every thread has at least `Sure` columns: all in a whole
-// row; half in another row, because fewer threads would be enough otherwise; none in the
-// last part of a row that blocks divide.
+// row; half in another row, because fewer threads would be enough otherwise; nearly half in
+// a part of a row whose blocks are a cluster; none in the last part of another row that
+// blocks divide.
 template <int Threads, int Items = held_items, int Sure = Items / 2> struct row_group {
   int first, end, lanes, lane, index, count, present, turn = 0;
 
   __device__ __forceinline__ explicit row_group(int columns)
       : row_group(0, columns, Items <= narrow_items ? 0 : Items == held_items ? lane_bits_of_row<Threads>(columns) : lane_bits_of_row<Threads>(Threads * held_items)) {}
   // All threads of the block have a part of a row that has several.
-  __device__ __forceinline__ explicit row_group(const row_parts &parts)
+  template <bool Clusters> __device__ __forceinline__ explicit row_group(const row_parts<Clusters> &parts)
       : row_group(static_cast<int>(parts.begin(parts.first)), static_cast<int>(parts.end(parts.first)),
                   Items <= narrow_items ? 0 : lane_bits_of_row<Threads>(Items <= held_items ? static_cast<int>(parts.columns) : Threads * held_items)) {}
   __device__ __forceinline__ row_group(int first, int end, int lane_bits) : first(first), end(end), lanes(1 << lane_bits) {

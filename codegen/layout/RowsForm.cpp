@@ -154,8 +154,7 @@ int64_t heldWords(fused::SweepOp sweep, const SweepLayout &layout) {
   return most;
 }
 
-/// The words of the states of all rows that a thread reduces at the same time.
-static int64_t rowStateWords(fused::SweepOp sweep) {
+int64_t rowStateWords(fused::SweepOp sweep) {
   int64_t most = 0;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     int64_t words = 0;
@@ -193,6 +192,41 @@ bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout) {
   constexpr int64_t mostWords = 3;
   return layout.heldWords <= mostWords &&
          rowStateWords(sweep) <= kFewStateWords;
+}
+
+/// How often a block waits for the states of the other parts of a row: the
+/// longest chain of reductions over the row, of which each uses the one before.
+static int exchangesOfRow(fused::SweepOp sweep, unsigned segment) {
+  llvm::DenseMap<Value, int> exchanges;
+  int most = 0;
+  for (Operation &op : sweep.getSegmentBlock(segment).without_terminator()) {
+    int count = 0;
+    for (OpOperand &operand : op.getOpOperands())
+      if (!fused::isHint(operand))
+        count = std::max(count, exchanges.lookup(operand.get()));
+    auto reduce = dyn_cast<fused::ReduceOp>(op);
+    count += reduce && reduce.getLevel() == Level::row;
+    for (Value result : op.getResults())
+      exchanges[result] = count;
+    most = std::max(most, count);
+  }
+  return most;
+}
+
+bool exchangesInClusters(fused::SweepOp sweep, const SweepLayout &layout) {
+  constexpr int64_t fewBytes = 16384;
+  int64_t columns = runtime::partColumns(layout.wholeColumns);
+  if (!layout.heldParts || columns <= runtime::kPartColumns)
+    return false;
+  for (auto [s, segment] : llvm::enumerate(layout.segments)) {
+    int64_t bytes = 0;
+    for (const OperandSlot &slot : segment.operands)
+      if (slot.read && slot.index == kIJ)
+        bytes += columns * storageBytes(slot.storage);
+    if (exchangesOfRow(sweep, s) < 2 && bytes > fewBytes)
+      return false;
+  }
+  return true;
 }
 
 bool holdsWideRows(fused::SweepOp sweep, const SweepLayout &layout) {

@@ -69,6 +69,9 @@ bool dividesRows(fused::SweepOp sweep, const SweepLayout &layout);
 /// the place of those operands that no later phase needs.
 int64_t heldWords(fused::SweepOp sweep, const SweepLayout &layout);
 
+/// The words of the states of all reductions over a row.
+int64_t rowStateWords(fused::SweepOp sweep);
+
 /// The narrow rows that a thread loads before it processes them: one has too
 /// few elements to hide the latency of memory.
 int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout);
@@ -82,6 +85,11 @@ int64_t shortRows(fused::SweepOp sweep, const SweepLayout &layout);
 /// blocks fit on a multiprocessor for the words of kPartItems columns, and the
 /// row has few reductions.
 bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout);
+
+/// Whether the blocks of a row are a cluster if they fit in one: if they hold
+/// long parts, and wait for each other at least twice or read few bytes.
+/// Clusters start later than single blocks, so other rows take longer.
+bool exchangesInClusters(fused::SweepOp sweep, const SweepLayout &layout);
 
 /// Whether a block holds wide rows of one part in registers, in a sweep whose
 /// blocks do not divide rows: if four blocks fit on a multiprocessor for the

@@ -192,6 +192,8 @@ static LogicalResult addVariants(PlanNode &node, fused::SweepOp sweep,
       variant.maxColumns = from.getMaxColumns();
     if (from.getMostlyOver())
       variant.mostlyOver = from.getMostlyOver();
+    if (from.isForClusters())
+      variant.maxParts = from.getMaxParts();
   }
   return success();
 }

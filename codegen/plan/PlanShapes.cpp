@@ -210,34 +210,50 @@ int64_t PlanShapes::membersOf(int table) const {
   return members;
 }
 
-int64_t PlanShapes::tilesOf(int number) const {
+void PlanShapes::overMembers(
+    int number,
+    llvm::function_ref<void(int64_t columns, int64_t tiles)> add) const {
   const PlanTable &table = plan.tables[number];
-  int64_t tiles = 0;
   for (const PlanSegment &segment : table.segments) {
     const PlanOperand *list = listOf(plan, segment);
     if (!list) {
-      tiles = addCounts(tiles, 1);
+      add(1, 1);
       continue;
     }
     for (size_t member = 0; member < buffers[list->buffer].size(); ++member) {
-      int64_t count = 1;
+      int64_t count = 1, columns = 1, rows = segment.tile;
       if (segment.count) {
         const Extents &extents = buffers[segment.count->buffer][member];
         count = table.rank == 1 ? elementCount(extents)
                                 : extents[segment.count->dimension];
       }
-      int64_t rows = segment.tile;
-      if (segment.columns)
-        rows = runtime::rowsOfTile(segment.tile, segment.held,
-                                   buffers[segment.columns->buffer][member]
-                                          [segment.columns->dimension],
-                                   count);
-      tiles = addCounts(
-          tiles, std::max<int64_t>(1, divideCeil(static_cast<uint64_t>(count),
-                                                 static_cast<uint64_t>(rows))));
+      if (segment.columns) {
+        columns = buffers[segment.columns->buffer][member]
+                         [segment.columns->dimension];
+        rows = runtime::rowsOfTile(segment.tile, segment.held, columns, count);
+      }
+      add(columns,
+          std::max<int64_t>(1, divideCeil(static_cast<uint64_t>(count),
+                                          static_cast<uint64_t>(rows))));
     }
   }
+}
+
+int64_t PlanShapes::tilesOf(int table) const {
+  int64_t tiles = 0;
+  overMembers(table, [&](int64_t, int64_t ofMember) {
+    tiles = addCounts(tiles, ofMember);
+  });
   return tiles;
+}
+
+int64_t PlanShapes::blocksPerTile(int number) const {
+  const PlanTable &table = plan.tables[number];
+  runtime::RowPartCount parts;
+  overMembers(number, [&](int64_t columns, int64_t tiles) {
+    parts.add(table, columns, tiles);
+  });
+  return table.rowParts ? parts.blocksPerTile(table) : 1;
 }
 
 int64_t PlanShapes::widestOf(int table) const {

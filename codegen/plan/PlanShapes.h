@@ -51,6 +51,8 @@ public:
   int64_t tilesOf(int table) const;
   /// The number of member descriptors.
   int64_t membersOf(int table) const;
+  /// The number of blocks that divide the rows of a tile; 1 if none do.
+  int64_t blocksPerTile(int table) const;
   /// The most columns of a member of a table of matrices.
   int64_t widestOf(int table) const;
   /// Whether at least half of the elements of its members are in rows of more
@@ -62,6 +64,10 @@ public:
 
 private:
   explicit PlanShapes(const runtime::Plan &plan) : plan(plan) {}
+  /// Passes the columns and the number of tiles of each member to `add`.
+  void overMembers(
+      int table,
+      llvm::function_ref<void(int64_t columns, int64_t tiles)> add) const;
   int64_t launches(const runtime::PlanGraph &graph) const;
 
   const runtime::Plan &plan;

@@ -63,27 +63,13 @@ int memberListOf(const Plan &plan, const PlanSegment &segment) {
   return segment.count ? segment.count->buffer : -1;
 }
 
-/// One block, or a block for each part of the widest row. (Then every tile has
-/// so many blocks, and those that have no part return at once.) Blocks that
-/// hold their parts read a row once. Otherwise, blocks divide rows only if wide
-/// rows alone are too few blocks: the exchange between blocks takes longer than
-/// idle multiprocessors cost if about half of them have a row.
-static int blocksPerRow(const PlanTable &table, const TableView &view,
-                        int64_t tiles, int64_t wideTiles, int64_t usedParts) {
-  constexpr int64_t fewRows = 64, fewBlocks = 2048;
-  int64_t parts = partsOfRow(table, view.widest), blocks = tiles * parts;
-  bool held = table.heldParts && view.widest <= kHeldPartsColumns;
-  bool pays = held ? blocks <= std::max(2 * usedParts, fewBlocks)
-                   : wideTiles <= fewRows && blocks <= fewBlocks;
-  return pays && blocks <= INT32_MAX ? static_cast<int>(parts) : 1;
-}
-
 Error Layout::Resolver::sizeTables() {
   layout.tableViews.resize(plan.tables.size());
   for (auto [index, table] : enumerate(plan.tables)) {
     TableView &view = layout.tableViews[index];
     int64_t tiles = 0, memberCount = 0;
-    int64_t sharedTiles = 0, sharedColumns = 0, wideTiles = 0, usedParts = 0;
+    int64_t sharedTiles = 0, sharedColumns = 0;
+    RowPartCount parts;
     std::vector<int64_t> allSteps = segmentSteps(plan, table);
     for (auto [segmentIndex, segment] : enumerate(table.segments)) {
       ArrayRef<int64_t> steps = ArrayRef(allSteps).slice(
@@ -123,8 +109,7 @@ Error Layout::Resolver::sizeTables() {
           sharedTiles += own;
           sharedColumns += own * columns;
         }
-        wideTiles += partsOfRow(table, columns) > 1 ? own : 0;
-        usedParts += own * partsOfRow(table, columns);
+        parts.add(table, columns, own);
         view.narrowest =
             memberCount == 1 ? columns : std::min(view.narrowest, columns);
         view.widest = std::max(view.widest, columns);
@@ -150,8 +135,7 @@ Error Layout::Resolver::sizeTables() {
                    INT32_MAX / tiles));
     }
     if (table.rowParts)
-      view.blocksPerTile =
-          blocksPerRow(table, view, tiles, wideTiles, usedParts);
+      view.blocksPerTile = parts.blocksPerTile(table);
     view.elementBytes = elementBytes(table);
   }
   uint64_t total = layout.arenaSize;

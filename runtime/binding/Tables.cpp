@@ -108,6 +108,28 @@ int64_t rowsOfTile(int64_t tile, const HeldRows &held, int64_t columns,
   return rows;
 }
 
+void RowPartCount::add(const PlanTable &table, int64_t columns,
+                       int64_t tilesOfMember) {
+  int64_t ofRow = partsOfRow(table, columns);
+  tiles += tilesOfMember;
+  wideTiles += ofRow > 1 ? tilesOfMember : 0;
+  parts += tilesOfMember * ofRow;
+  widest = std::max(widest, columns);
+}
+
+/// Blocks that hold their parts read a row once. Otherwise, blocks divide rows
+/// only if wide rows alone are too few blocks: the exchange between blocks
+/// takes longer than idle multiprocessors cost if about half of them have a
+/// row.
+int RowPartCount::blocksPerTile(const PlanTable &table) const {
+  constexpr int64_t fewRows = 64, fewBlocks = 2048;
+  int64_t ofRow = partsOfRow(table, widest), blocks = tiles * ofRow;
+  bool held = table.heldParts && widest <= kHeldPartsColumns;
+  bool pays = held ? blocks <= std::max(2 * parts, fewBlocks)
+                   : wideTiles <= fewRows && blocks <= fewBlocks;
+  return pays && blocks <= INT32_MAX ? static_cast<int>(ofRow) : 1;
+}
+
 std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table) {
   std::vector<int64_t> steps;
   steps.reserve(table.segments.size() * (kStepHeader + table.pointers));

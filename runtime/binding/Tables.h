@@ -159,6 +159,17 @@ inline int64_t partsOfRow(const PlanTable &table, int64_t columns) {
   return std::min(parts, mostRowParts(whole));
 }
 
+/// Counts the tiles and the parts of rows of a table with `row_parts`.
+struct RowPartCount {
+  int64_t tiles = 0, wideTiles = 0, parts = 0, widest = 0;
+
+  /// Adds tiles of rows of `columns` columns.
+  void add(const PlanTable &table, int64_t columns, int64_t tilesOfMember);
+  /// One block, or a block for each part of the widest row. (Then every tile
+  /// has so many blocks, and those that have no part return at once.)
+  int blocksPerTile(const PlanTable &table) const;
+};
+
 /// The number of tiles of a member: at least one, so that per-member values are
 /// computed for empty members, too.
 inline int64_t tilesOf(int64_t count, int64_t tile) {

@@ -56,14 +56,19 @@ Error Graph::refuseInCapture(CUstream stream, StringRef what) {
 /// Launches a kernel on `stream`. With `overlaps`, the kernel may start before
 /// the previous launch has ended.
 Error Graph::launchKernel(Launch &launch, CUstream stream, bool overlaps) {
-  CUlaunchAttribute attribute = {};
-  if (launch.cooperative) {
-    attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
-    attribute.value.cooperative = 1;
-  } else {
-    attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-    attribute.value.programmaticStreamSerializationAllowed = 1;
-  }
+  SmallVector<CUlaunchAttribute, 2> attributes;
+  auto add = [&](CUlaunchAttributeID id) -> CUlaunchAttributeValue & {
+    attributes.emplace_back().id = id;
+    return attributes.back().value;
+  };
+  if (launch.cooperative)
+    add(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative = 1;
+  else if (overlaps)
+    add(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+        .programmaticStreamSerializationAllowed = 1;
+  if (launch.cluster > 1)
+    add(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).clusterDim = {launch.cluster, 1,
+                                                             1};
   CUlaunchConfig config = {};
   config.gridDimX = launch.grid;
   config.gridDimY = config.gridDimZ = 1;
@@ -71,8 +76,8 @@ Error Graph::launchKernel(Launch &launch, CUstream stream, bool overlaps) {
   config.blockDimY = config.blockDimZ = 1;
   config.sharedMemBytes = launch.sharedBytes;
   config.hStream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = launch.cooperative || overlaps ? 1 : 0;
+  config.attrs = attributes.data();
+  config.numAttrs = attributes.size();
   std::vector<void *> pointers = launch.pointers();
   const Driver &driver = device->driver();
   if (CUresult result = driver.cuLaunchKernelEx(&config, launch.function,

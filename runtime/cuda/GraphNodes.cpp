@@ -56,6 +56,12 @@ Expected<CUgraphNode> Graph::addKernel(CUgraph graph, Launch &launch,
     HEDDLE_DRIVER_CALL(driver, cuGraphKernelNodeSetAttribute, added.node,
                        CU_KERNEL_NODE_ATTRIBUTE_COOPERATIVE, &value);
   }
+  if (launch.cluster > 1) {
+    CUkernelNodeAttrValue value = {};
+    value.clusterDim = {launch.cluster, 1, 1};
+    HEDDLE_DRIVER_CALL(driver, cuGraphKernelNodeSetAttribute, added.node,
+                       CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value);
+  }
   nodes.push_back(added);
   return added.node;
 }
@@ -180,19 +186,21 @@ Error Graph::instantiate(Instance &next) {
   return Error::success();
 }
 
+static bool sameAttributes(const Launch &a, const Launch &b) {
+  return a.cooperative == b.cooperative && a.cluster == b.cluster;
+}
+
 /// Whether both have the same nodes and edges: the same loops, programmatic
-/// edges and cooperative kernels. Everything else can be set in an instantiated
-/// graph.
+/// edges, cooperative kernels and clusters. Everything else can be set in an
+/// instantiated graph.
 static bool sameShape(ArrayRef<Step> a, ArrayRef<Step> b) {
   return a.size() == b.size() && all_of(zip(a, b), [](const auto &pair) {
            const auto &[x, y] = pair;
            return x.loop == y.loop && x.overlaps == y.overlaps &&
-                  x.launch.cooperative == y.launch.cooperative &&
+                  sameAttributes(x.launch, y.launch) &&
                   std::equal(x.further.begin(), x.further.end(),
                              y.further.begin(), y.further.end(),
-                             [](const Launch &a, const Launch &b) {
-                               return a.cooperative == b.cooperative;
-                             }) &&
+                             sameAttributes) &&
                   sameShape(x.body, y.body);
          });
 }

@@ -118,6 +118,8 @@ Expected<Launch> StepBuilder::kernel(const PlanNode &node,
   launch.function = *function;
   launch.grid = grid;
   launch.block = variant.block;
+  if (variant.maxParts)
+    launch.cluster = blocksPerTile(node.table);
   launch.sharedBytes = variant.sharedBytes;
   // The driver refuses more than 48 KiB unless the attribute is set.
   if (variant.sharedBytes > 0)

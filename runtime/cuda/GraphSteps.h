@@ -111,6 +111,10 @@ private:
   llvm::Error chooseVariants(const PlanNode &node, Choice &choice, bool inLoop);
   /// The launches of a panel loop; none if it cannot run on this device.
   llvm::Expected<PanelChoices> choosePanels(const PlanNode &node);
+  /// The number of clusters, each of the blocks of a row, that fit on the
+  /// device at once.
+  llvm::Expected<int> residentClusters(const PlanNode &node,
+                                       const PlanVariant &variant);
   /// The launch for the members of one size class, or nothing.
   llvm::Expected<std::optional<PanelChoice>>
   choosePanel(const PlanNode &node, const PanelMembers &part);

@@ -23,6 +23,8 @@ struct Launch {
   CUfunction function = nullptr;
   unsigned grid = 1, block = 1, sharedBytes = 0;
   bool cooperative = false;
+  /// Blocks of a cluster, if the kernel does not fix their number.
+  unsigned cluster = 1;
   /// The bytes of each argument. A table is the largest argument.
   std::vector<std::array<char, sizeof(DeviceTable)>> arguments;
   /// An argument that is the value of a by-value scalar.
@@ -49,7 +51,8 @@ struct Launch {
   bool operator==(const Launch &other) const {
     return function == other.function && grid == other.grid &&
            block == other.block && sharedBytes == other.sharedBytes &&
-           cooperative == other.cooperative && arguments == other.arguments;
+           cooperative == other.cooperative && cluster == other.cluster &&
+           arguments == other.arguments;
   }
 
   /// Pointers to the arguments, for the driver.

@@ -51,6 +51,16 @@ Error StepBuilder::limitRowParts() {
     for (const PlanVariant &variant : node.variants) {
       if (tileBlocks[node.table] == 1)
         break;
+      // The blocks of a cluster start together. If this variant is used in
+      // every case, no other is compiled.
+      if (variant.maxParts) {
+        Expected<unsigned> grid = gridOf(node, variant);
+        if (!grid)
+          return grid.takeError();
+        if (*grid > 0 && holds(node, variant, /*forCapture=*/true))
+          break;
+        continue;
+      }
       // An entry for held rows does not have rows that blocks divide.
       if (variant.maxColumns &&
           layout.tables()[node.table].widest > *variant.maxColumns)
@@ -143,9 +153,46 @@ Expected<int64_t> StepBuilder::residentBlocks(const PlanNode &node,
                   int64_t(0));
 }
 
+Expected<int> StepBuilder::residentClusters(const PlanNode &node,
+                                            const PlanVariant &variant) {
+  Expected<CUfunction> function =
+      kernels.function(context, variant.entry, node.arguments.size());
+  if (!function)
+    return function.takeError();
+  const Driver &driver = context->driver();
+  const unsigned blocks = blocksPerTile(node.table);
+  constexpr unsigned portable = 8;
+  if (blocks > portable)
+    HEDDLE_DRIVER_CALL(driver, cuFuncSetAttribute, *function,
+                       CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+  CUlaunchAttribute attribute = {};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  attribute.value.clusterDim = {blocks, 1, 1};
+  CUlaunchConfig config = {};
+  config.gridDimX = blocks;
+  config.blockDimX = variant.block;
+  config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = variant.sharedBytes;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  int clusters = 0;
+  HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveClusters, &clusters, *function,
+                     &config);
+  return clusters;
+}
+
 Expected<unsigned> StepBuilder::gridOf(const PlanNode &node,
                                        const PlanVariant &variant) {
   int64_t grid = 1;
+  if (variant.maxParts) {
+    if (!holds(node, variant, /*forCapture=*/false))
+      return 0;
+    Expected<int> clusters = residentClusters(node, variant);
+    if (!clusters)
+      return clusters.takeError();
+    if (*clusters == 0)
+      return 0;
+  }
   if (variant.grid == GridKind::Tiles) {
     const TableView &table = layout.tables()[node.table];
     grid = int64_t(table.tileCount) * blocksPerTile(node.table);
@@ -180,6 +227,10 @@ bool StepBuilder::holds(const PlanNode &node, const PlanVariant &variant,
     return false;
   if (variant.mostlyOver &&
       !layout.tables()[node.table].isMostlyOver(*variant.mostlyOver))
+    return false;
+  if (variant.maxParts &&
+      (!context->hasClusters() || blocksPerTile(node.table) == 1 ||
+       blocksPerTile(node.table) > *variant.maxParts))
     return false;
   if (!variant.scalarsByValue)
     return true;

@@ -64,8 +64,9 @@ public:
   int64_t l2Bytes() const { return l2Size; }
   /// The largest shared memory of a block, in bytes.
   int64_t sharedBytes() const { return sharedSize; }
-  /// Whether the device has bulk copies and clusters.
+  /// Whether the device has bulk copies, and clusters: both or neither.
   bool canCopyInBulk() const { return bulkCopies; }
+  bool hasClusters() const { return bulkCopies; }
 
   /// Makes the context current on this thread for a scope. If it already is,
   /// this costs one driver call.

@@ -459,6 +459,20 @@ private:
                    "': mostly_over: expected max_columns, too, and a number "
                    "from 1 to less than that, found " +
                    Twine(*variant.mostlyOver));
+      if (variant.maxParts &&
+          (node.table < 0 || !plan.tables[node.table].rowParts))
+        return bad("variant '" + variant.entry +
+                   "': max_parts: expected a node with a table with row_parts");
+      if (variant.maxParts &&
+          (*variant.maxParts < 2 || *variant.maxParts > kMostClusterParts))
+        return bad("variant '" + variant.entry + "': max_parts: expected 2.." +
+                   Twine(kMostClusterParts) + ", found " +
+                   Twine(*variant.maxParts));
+      if (variant.maxParts &&
+          (variant.grid != GridKind::Tiles || variant.cooperative))
+        return bad("variant '" + variant.entry +
+                   "': max_parts: expected grid 'tiles' of a launch that is "
+                   "not cooperative");
       // A driver may refuse new parameters for a node inside a loop.
       if (byValue && variant.scalarsByValue && inLoop)
         return bad("variant '" + variant.entry +

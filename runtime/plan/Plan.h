@@ -83,6 +83,9 @@ struct PlanOperand {
 /// `row_parts.cuh` has them, too.
 inline constexpr int64_t kHeldPartsColumns = 1 << 20, kPartColumns = 4096;
 
+/// The columns of a part are a multiple of this number, except in the last one.
+inline constexpr int64_t kPartMultiple = 64;
+
 /// The most columns of a part, unless the row has more than kHeldPartsColumns.
 /// A row of at most `wholeColumns` columns has one part.
 constexpr int64_t partColumns(int64_t wholeColumns) {
@@ -91,6 +94,10 @@ constexpr int64_t partColumns(int64_t wholeColumns) {
 constexpr int64_t mostRowParts(int64_t wholeColumns) {
   return kHeldPartsColumns / partColumns(wholeColumns);
 }
+
+/// The most parts of a row whose blocks are a cluster; `row_parts.cuh` has it,
+/// too.
+inline constexpr int64_t kMostClusterParts = 16;
 
 /// The most elements in a tile of held rows.
 inline constexpr int64_t kMostTallElements = 32768;
@@ -199,10 +206,14 @@ struct PlanVariant {
   std::optional<int64_t> maxColumns;
   /// At least half of the elements of the table are in rows of more columns.
   std::optional<int64_t> mostlyOver;
+  /// Blocks divide rows, no row of the table has more parts, and the blocks of
+  /// a row are a cluster.
+  std::optional<int64_t> maxParts;
 
   /// Whether the variant has a `when`.
   bool hasPredicate() const {
-    return maxTiles || minTiles || fitsL2 || maxColumns || mostlyOver;
+    return maxTiles || minTiles || fitsL2 || maxColumns || mostlyOver ||
+           maxParts;
   }
 };
 

@@ -305,18 +305,19 @@ static bool fromJSON(const json::Value &value, PlanVariant &out,
       for (const auto &term : *terms)
         if (term.first != "max_tiles" && term.first != "min_tiles" &&
             term.first != "fits_l2" && term.first != "max_columns" &&
-            term.first != "mostly_over") {
+            term.first != "mostly_over" && term.first != "max_parts") {
           path.field("when")
               .field(term.first)
               .report("expected 'max_tiles', 'min_tiles', 'fits_l2', "
-                      "'max_columns' or 'mostly_over'");
+                      "'max_columns', 'mostly_over' or 'max_parts'");
           return false;
         }
     if (!predicate || !predicate.map("max_tiles", out.maxTiles) ||
         !predicate.map("min_tiles", out.minTiles) ||
         !predicate.map("fits_l2", out.fitsL2) ||
         !predicate.map("max_columns", out.maxColumns) ||
-        !predicate.map("mostly_over", out.mostlyOver))
+        !predicate.map("mostly_over", out.mostlyOver) ||
+        !predicate.map("max_parts", out.maxParts))
       return false;
   }
   return true;
@@ -533,6 +534,8 @@ static json::Value toJSON(const PlanVariant &variant) {
     when["max_columns"] = *variant.maxColumns;
   if (variant.mostlyOver)
     when["mostly_over"] = *variant.mostlyOver;
+  if (variant.maxParts)
+    when["max_parts"] = *variant.maxParts;
   if (!when.empty())
     object["when"] = std::move(when);
   return object;

@@ -4,20 +4,21 @@
 
 // Threads hold a part of a row.
 // CHECK:      wide_held(
-// CHECK:        heddle::row_parts parts(tile.columns, 16384, params.table.blocks_per_tile, part_of_tile, Sure > 0 || Items <= 8);
-// CHECK-NEXT:   parts.begin_exchanges<float>(params.sum_of_parts, tile_index);
+// CHECK:        heddle::row_parts parts(tile.columns, 16384, params.table.blocks_per_tile, part_of_tile,
+// CHECK-NEXT:       Sure >= Items / 2 || Items <= 8);
+// CHECK-NEXT:   heddle::begin_exchanges<float>(parts, params.sum_of_parts, tile_index);
 // CHECK-NEXT:   heddle::row_group<256, Items, Sure> group(parts);
 // CHECK:            sum_part = heddle::over_row<heddle::add<float>, 256>(sum_part, group);
 // CHECK-NEXT:       if (parts.is_divided()) {
 // CHECK-NEXT:         sum_part = heddle::over_parts<heddle::add<float>, 256>(sum_part, params.sum_of_parts, parts, tile_index,
-// CHECK-NEXT:             part_of_tile == 0 || tile.count > 1);
+// CHECK-NEXT:             tile.count > 1);
 // CHECK:            if (there && group.lane == 0 && part_of_tile == 0) {
 // CHECK-NEXT:         tile.sum[row] = sum;
 // CHECK:            parts.next_row();
 // Threads traverse the parts.
 // CHECK:      wide_walk(
 // CHECK-NEXT:   heddle::row_parts parts(tile.columns, 16384, params.table.blocks_per_tile, part_of_tile);
-// CHECK-NEXT:   parts.begin_exchanges<float>(params.sum_of_parts, tile_index);
+// CHECK-NEXT:   heddle::begin_exchanges<float>(parts, params.sum_of_parts, tile_index);
 // CHECK:        for (int part = parts.first; part < parts.count; part += parts.step) {
 // CHECK-NEXT:     const long long end_of_part = parts.end(part);
 // CHECK:          prefetch(parts.begin(part) + threadIdx.x);
@@ -29,7 +30,7 @@
 // Blocks exchange the states of their parts.
 // CHECK:        if (parts.is_divided()) {
 // CHECK-NEXT:     sum_part = heddle::over_parts<heddle::add<float>, 256>(sum_part, params.sum_of_parts, parts, tile_index,
-// CHECK-NEXT:         part_of_tile == 0 || tile.count > 1);
+// CHECK-NEXT:         tile.count > 1);
 // CHECK:        if (threadIdx.x == 0 && part_of_tile == 0)
 // CHECK-NEXT:     tile.sum[row] = sum;
 // CHECK:      wide_process(

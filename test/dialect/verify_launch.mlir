@@ -67,9 +67,31 @@ fused.program @percent_and_columns(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
+fused.program @one_part(%x: !list) {
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
+      // expected-error@+2 {{failed to parse Fused_Launch parameter 'variants'}}
+      // expected-error@+1 {{expected 'max_parts' of at least 2, found 1}}
+      launch <variants = [<max_parts = 1, scalars = value, blocks = 4>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @columns_and_parts(%x: !list) {
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
+      // expected-error@+2 {{failed to parse Fused_Launch parameter 'variants'}}
+      // expected-error@+1 {{expected 'max_parts' without 'evict_first_l2_percent' and 'max_columns', found both}}
+      launch <variants = [<max_columns = 4096, max_parts = 16, scalars = value, blocks = 4>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
 fused.program @same_variants(%x: !list) {
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
-      // expected-error@+1 {{expected variants that differ in 'scalars', 'evict_first_l2_percent' or 'max_columns', found another}}
+      // expected-error@+1 {{expected variants that differ in 'scalars', 'evict_first_l2_percent', 'max_columns' or 'max_parts', found another}}
       launch <variants = [<scalars = value, blocks = 4>, <scalars = value, blocks = 2>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }

@@ -177,6 +177,53 @@ func.func @shares(%x: !mats) -> (!mats, !list) {
   EXPECT_LT(least, 400e-6);
 }
 
+// Rows whose blocks are a cluster, of 2 to 16 blocks, and rows of more parts,
+// whose blocks are none. Both have the bits of the cpu target, and the blocks
+// of a cluster do not depend on the step before.
+TEST(RowTest, ClustersHaveTheBitsOfTheCpu) {
+  constexpr const char *program = R"mlir(
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+func.func @shares(%x: !mats {foreach.donate = 0 : i64}) -> (!mats, !list) {
+  %most = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  %log_sum = foreach.reduce add along j (%x = %x[i, j] : !mats, %m = %most[i] : !list) -> !list {
+    %d = arith.subf %x, %m : f32
+    foreach.yield %d : f32
+  }
+  %share = foreach.map (%x = %x[i, j] : !mats, %m = %most[i], %s = %log_sum[i] : !list) -> !mats {
+    %d = arith.subf %x, %m : f32
+    %y = arith.divf %d, %s : f32
+    foreach.yield %y : f32
+  }
+  return %share, %log_sum : !mats, !list
+})mlir";
+  for (int64_t widest : {16385, 24576, 50257, 128256, 131072, 131073, 300001}) {
+    SCOPED_TRACE(widest);
+    std::vector<Image> images;
+    for (const std::string &target : targets()) {
+      Problem problem;
+      for (const Extents &extents : std::vector<Extents>{{70, widest},
+                                                         {0, 20000},
+                                                         {3, 16384},
+                                                         {5, 16385},
+                                                         {9, 100},
+                                                         {2, 0}})
+        problem.members.push_back({problem.members.size(), extents});
+      problem.extentsIn = softmaxExtents;
+      Trial run(program, target, problem);
+      run.step(3);
+      images.push_back(run.read());
+      for (size_t m = 0; m < problem.members.size(); ++m)
+        for (const char *list : {"x", "log_sum"})
+          EXPECT_EQ(images[0].values(list, m), images.back().values(list, m))
+              << target << ": " << list << ", member " << m;
+    }
+  }
+  HEDDLE_SKIP_WITHOUT_GPU();
+}
+
 // Tall matrices, whose tiles are combined in groups of groups.
 TEST(RowTest, LongColumns) {
   constexpr const char *program = R"mlir(

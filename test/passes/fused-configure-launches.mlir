@@ -295,3 +295,42 @@ func.func @rows_and_columns(%x: !mats, %r: !vecs) -> (!each, !vecs) {
   }
   return %s, %c : !each, !vecs
 }
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!halves = !foreach.list<tensor<?x?xbf16>>
+!vecs = !foreach.list<tensor<?xf32>>
+
+// The blocks of a row are a cluster if they exchange states twice, or read 16 bits for each
+// element. Sums of f32, for which they exchange states once, are faster without.
+// CHECK-LABEL: fused.program @twice
+// CHECK:         fused.sweep {{.*}}<max_parts = 16, scalars = value, blocks = 4>, <scalars = value, blocks = 3>]
+// CHECK-LABEL: fused.program @halves
+// CHECK:         fused.sweep {{.*}}<max_parts = 16, scalars = value, blocks = 4>
+// CHECK-LABEL: fused.program @once
+// CHECK-NOT:     max_parts
+func.func @twice(%x: !mats) -> !vecs {
+  %most = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !vecs {
+    foreach.yield %x : f32
+  }
+  %sum = foreach.reduce add along j (%x = %x[i, j] : !mats, %m = %most[i] : !vecs) -> !vecs {
+    %d = arith.subf %x, %m : f32
+    foreach.yield %d : f32
+  }
+  return %sum : !vecs
+}
+
+func.func @halves(%x: !halves) -> !vecs {
+  %sum = foreach.reduce add along j (%x = %x[i, j] as f32 : !halves) -> !vecs {
+    foreach.yield %x : f32
+  }
+  return %sum : !vecs
+}
+
+func.func @once(%x: !mats) -> !vecs {
+  %sum = foreach.reduce add along j (%x = %x[i, j] : !mats) -> !vecs {
+    foreach.yield %x : f32
+  }
+  return %sum : !vecs
+}

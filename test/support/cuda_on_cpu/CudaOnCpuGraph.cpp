@@ -200,6 +200,10 @@ const PlanVariant *CudaOnCpuGraph::choose(const PlanNode &node) const {
   for (const PlanVariant &variant : node.variants) {
     bool holds = !variant.maxColumns ||
                  layout->tables()[node.table].widest <= *variant.maxColumns;
+    if (variant.maxParts) {
+      int blocks = layout->tables()[node.table].blocksPerTile;
+      holds = blocks > 1 && blocks <= *variant.maxParts;
+    }
     // Several entries for held rows differ in the most columns of a row.
     StringRef entry = variant.entry;
     if (holds && !entry.empty() &&
@@ -246,6 +250,8 @@ CudaOnCpuGraph::launchOf(const PlanNode &node, const PlanVariant &variant,
   launch.entry = *entry;
   launch.block = variant.block;
   launch.cooperative = variant.cooperative;
+  if (variant.maxParts)
+    launch.cluster = layout->tables()[node.table].blocksPerTile;
   int64_t tiles = 0, members = 0;
   for (const PlanArgument &argument : arguments)
     switch (argument.kind) {

@@ -267,9 +267,14 @@ Grid::Grid(const std::vector<GridLaunch> &launches, heddle_machine &machine,
     auto &order = blocks.emplace_back();
     for (unsigned block = launch.grid; block-- > 0;)
       order.push_back(block);
-    if (seed) // blocks begin in any order
-      for (size_t i = order.size(); i-- > 1;)
-        std::swap(order[i], order[random.below(i + 1)]);
+    // Blocks begin in any order, but those of a cluster together.
+    const size_t cluster = launch.cluster;
+    if (seed)
+      for (size_t i = order.size() / cluster; i-- > 1;)
+        if (size_t other = random.below(i + 1); other != i)
+          std::swap_ranges(order.begin() + i * cluster,
+                           order.begin() + (i + 1) * cluster,
+                           order.begin() + other * cluster);
     left += launch.grid;
     resident =
         std::max(resident, launch.cooperative ? launch.grid : launch.together);

@@ -5,6 +5,8 @@
 // may switch to another block.
 #pragma once
 
+#define HEDDLE_HAS_CLUSTERS 1
+
 namespace heddle {
 
 struct f16 { unsigned short bits; };
@@ -212,21 +214,31 @@ inline char &mailbox() {
   return here;
 }
 
+inline unsigned arrived_in[512]; // the phase in which a block arrived
+
 inline int cluster_rank() { return blockIdx.x % heddle_on_cpu->cluster; }
-inline void cluster_barrier() {
+inline void cluster_arrive() {
   heddle_on_cpu->barrier(0);
   if (threadIdx.x == 0) {
     mailboxes[blockIdx.x] = &mailbox();
     cluster &own = clusters[blockIdx.x / heddle_on_cpu->cluster];
-    const unsigned phase = *static_cast<volatile unsigned *>(&own.phase);
+    arrived_in[blockIdx.x] = own.phase;
     if (++own.arrived == heddle_on_cpu->cluster) {
       own.arrived = 0;
       ++own.phase;
     }
-    while (*static_cast<volatile unsigned *>(&own.phase) == phase)
-      heddle_on_cpu->give_way();
   }
+}
+inline void cluster_wait() {
+  const cluster &own = clusters[blockIdx.x / heddle_on_cpu->cluster];
+  if (threadIdx.x == 0)
+    while (*static_cast<const volatile unsigned *>(&own.phase) == arrived_in[blockIdx.x])
+      heddle_on_cpu->give_way();
   heddle_on_cpu->barrier(0);
+}
+inline void cluster_barrier() {
+  cluster_arrive();
+  cluster_wait();
 }
 template <class T> T *in_block(T *own, int rank) {
   char *const there = mailboxes[blockIdx.x - cluster_rank() + rank];

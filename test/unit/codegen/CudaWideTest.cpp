@@ -87,6 +87,46 @@ func.func @wide_softmax(%x: !mats) -> (!mats, !vecs) {
   return %y, %sum : !mats, !vecs
 })mlir";
 
+/// Rows of 16 bits of which only sums are needed: the first block of a row
+/// receives the states of the others.
+constexpr const char *kHalfSums = R"mlir(
+!mats = !foreach.list<tensor<?x?xbf16>>
+!vecs = !foreach.list<tensor<?xf32>>
+func.func @wide_half_sums(%x: !mats) -> (!vecs, !vecs) {
+  %sum = foreach.reduce add along j (%x = %x[i, j] as f32 : !mats) -> !vecs {
+    foreach.yield %x : f32
+  }
+  %most = foreach.reduce max along j (%x = %x[i, j] as f32 : !mats) -> !vecs {
+    foreach.yield %x : f32
+  }
+  return %sum, %most : !vecs, !vecs
+})mlir";
+
+/// Several rows of a tile, one after the other, exchange states: the sums of
+/// rows are added up in each member.
+constexpr const char *kHalfRows = R"mlir(
+!mats = !foreach.list<tensor<?x?xbf16>>
+!vecs = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+func.func @wide_half_rows(%x: !mats) -> (!mats, !vecs, !each) {
+  %most = foreach.reduce max along j (%x = %x[i, j] as f32 : !mats) -> !vecs {
+    foreach.yield %x : f32
+  }
+  %sum = foreach.reduce add along j (%x = %x[i, j] as f32 : !mats, %m = %most[i] : !vecs) -> !vecs {
+    %d = arith.subf %x, %m : f32
+    foreach.yield %d : f32
+  }
+  %y = foreach.map (%x = %x[i, j] as f32 : !mats, %n = %most[i], %s = %sum[i] : !vecs) -> !mats {
+    %d = arith.subf %x, %n : f32
+    %y = arith.addf %d, %s : f32
+    foreach.yield %y : f32
+  }
+  %all = foreach.reduce add along i (%s = %sum[i] : !vecs) -> !each {
+    foreach.yield %s : f32
+  }
+  return %y, %most, %all : !mats, !vecs, !each
+})mlir";
+
 /// Threads have too many operands to hold their columns of a part, and read
 /// each row twice. A row result replaces an operand.
 constexpr const char *kTraversed = R"mlir(
@@ -142,11 +182,16 @@ void compare(Program &program, const Shapes &shapes, bool misaligned,
     SCOPED_TRACE(seed);
     auto cuda = program.cuda(inputs, entry, seed);
     ASSERT_TRUE(cuda);
+    auto &graph = static_cast<CudaOnCpuGraph &>(cuda->graph());
     for (int step = 0; step < 2; ++step) {
       if (llvm::Error error = cuda->step())
         FAIL() << takeError(std::move(error)).second;
       EXPECT_EQ(differenceInBits(expected[step], cuda->results()), "");
     }
+    if (entry == "_row_clusters")
+      EXPECT_TRUE(llvm::any_of(graph.ran, [](llvm::StringRef ran) {
+        return ran.ends_with("_row_clusters");
+      }));
   }
 }
 
@@ -202,6 +247,37 @@ TEST_P(CudaWide, HoldsWholeRows) {
             /*misaligned=*/widest % 2, "_held_rows");
   }
 }
+
+class CudaClusters : public testing::TestWithParam<const char *> {};
+
+// The blocks of a row are a cluster. Narrower rows need fewer of its blocks.
+TEST_P(CudaClusters, GiveTheBitsOfTheCpu) {
+  Program &program = sharedProgram(GetParam());
+  if (!program.isGood() || !program.hostSource())
+    return;
+  for (int64_t widest : {16385, 40001, 131072})
+    for (bool misaligned : {false, true}) {
+      SCOPED_TRACE(widest);
+      compare(program,
+              {{5, widest},
+               {0, 30000},
+               {2, 16384},
+               {2, std::min<int64_t>(widest, 20000)},
+               {3, 100},
+               {2, 0},
+               {1, 9000},
+               {0, 0}},
+              misaligned, "_row_clusters");
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(, CudaClusters,
+                         testing::Values(kSoftmax, kHalfSums, kHalfRows),
+                         [](const auto &info) {
+                           llvm::StringRef text = info.param;
+                           text = text.split("@").second;
+                           return text.split("(").first.str();
+                         });
 
 INSTANTIATE_TEST_SUITE_P(, CudaWide,
                          testing::Values(kColumns, kRows, kSoftmax, kTraversed),

@@ -577,6 +577,9 @@ TEST(PlanValidation, ScalarsAndProgrammaticEdges) {
       says([](Plan &p) { p.graph.nodes[0].variants[0].maxColumns = 8; }),
       "max_columns: expected a node with a table of rank 2");
   EXPECT_CONTAINS(
+      says([](Plan &p) { p.graph.nodes[0].variants[0].maxParts = 8; }),
+      "max_parts: expected a node with a table with row_parts");
+  EXPECT_CONTAINS(
       says([](Plan &p) { p.graph.nodes[0].arguments[1].index = 0; }),
       "found list 'x'");
   EXPECT_CONTAINS(
