@@ -24,7 +24,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-from .errors import BadInput, Error, Failed, Unavailable
+from .errors import BadInput, Error, Failed, MissingAttribute, MissingPackage, Unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,7 +163,10 @@ if not TYPE_CHECKING:  # a type checker refuses names that do not exist
             raise AttributeError(f"module 'heddle' has no attribute '{name}'")
         from importlib import import_module
 
-        module = import_module(f"{__name__}.{_MODULES.get(name, name)}")
+        try:
+            module = import_module(f"{__name__}.{_MODULES.get(name, name)}")
+        except MissingPackage as error:
+            raise MissingAttribute(str(error)) from None
         value = globals()[name] = getattr(module, name) if name in _MODULES else module
         return value
 

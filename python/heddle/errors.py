@@ -23,5 +23,13 @@ class Unavailable(Error):
     """This machine lacks a part: a GPU, a driver, NVRTC, the compiler, or the library of heddle itself."""
 
 
+class MissingPackage(Unavailable, ImportError):
+    """A Python package is missing that a module of heddle imports. An `import` statement raises an ImportError."""
+
+
+class MissingAttribute(Unavailable, AttributeError):
+    """The same for ``heddle.optim`` in an expression: `hasattr`, `help` and `inspect` expect an AttributeError."""
+
+
 #: The exception of each status of the C interface (heddle_status in heddle.h).
 STATUSES: dict[int, type[Error]] = {1: Failed, 2: BadInput, 3: Unavailable}

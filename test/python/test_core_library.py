@@ -228,6 +228,32 @@ def test_every_name_is_imported_when_it_is_first_used(name):
     assert result.returncode == 0, result.stderr
 
 
+def test_without_pytorch_only_the_optimizers_are_missing():
+    result = python("""
+        import contextlib, inspect, io, pkgutil, sys
+        sys.modules["torch"] = None
+        import heddle
+        assert not hasattr(heddle, "optim")
+        with contextlib.redirect_stdout(io.StringIO()):
+            help(heddle)
+        inspect.getmembers(heddle)
+        list(pkgutil.walk_packages(heddle.__path__, "heddle."))
+        found = []
+        for statement in ("import heddle.optim", "from heddle import optim", "from heddle.optim import AdamW"):
+            try:
+                exec(statement)
+            except ImportError as error:
+                found.append((isinstance(error, heddle.Unavailable), str(error)))
+        try:
+            heddle.optim.AdamW
+        except AttributeError as error:
+            found.append((isinstance(error, heddle.Unavailable), str(error)))
+        assert len(found) == 4
+        assert all(known and "heddle.optim needs PyTorch: pip install torch" in text for known, text in found), found
+        """)
+    assert result.returncode == 0, result.stderr
+
+
 def test_the_public_names_exist():
     assert set(heddle.__all__) <= set(dir(heddle))
     for name in dir(heddle):

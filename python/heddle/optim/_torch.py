@@ -13,7 +13,7 @@ from .._torch_storage import is_freed as is_freed
 from .._torch_storage import lacks_memory as lacks_memory
 from .._torch_versions import mark_changed as mark_changed
 from .._torch_versions import mark_gradients_changed as mark_gradients_changed
-from ..errors import Unavailable
+from ..errors import MissingPackage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ try:
     #: Typed as Any, because the types of heddle are checked with and without PyTorch.
     torch: Any = importlib.import_module("torch")
 except ImportError as error:
-    raise Unavailable(f"heddle.optim needs PyTorch: pip install torch ({error})") from None
+    raise MissingPackage(f"heddle.optim needs PyTorch: pip install torch ({error})") from None
 
 #: heddle's names of the element types that a program can store.
 NAMES: dict[Any, str] = {
