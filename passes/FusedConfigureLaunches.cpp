@@ -96,7 +96,15 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
   if (layout.rank != 2 && replaces)
     addByValue(/*evictFirst=*/true);
   // An entry for wider rows has fewer blocks, so narrower rows take longer in
-  // it.
+  // it. One warp has rows of up to kWarpColumns columns in every entry.
+  for (int64_t columns : layout.warpEntries) {
+    int64_t ofWarps = warpBlocks(sweep, layout, columns);
+    bool isFewer =
+        ofWarps < heldBlocks(sweep, layout, layout.heldEntries.front());
+    variants.push_back(VariantAttr::get(
+        context, ScalarPassing::value, ofWarps, /*evictFirstL2Percent=*/0,
+        columns, /*mostlyOver=*/isFewer ? kWarpColumns : 0, /*maxParts=*/0));
+  }
   int64_t before = 0;
   for (int64_t columns : layout.heldEntries) {
     int64_t held = heldBlocks(sweep, layout, columns);

@@ -291,16 +291,16 @@ static int64_t blocksOfDividedRows(const SweepLayout &layout, int64_t blocks) {
 }
 static_assert(3 * 128 >= 2 * runtime::mostRowParts(4 * runtime::kPartColumns));
 
-/// The registers of a thread that holds rows, besides those of elements.
-static int64_t registersBesideElements(SweepOp sweep) {
-  // States of several words, such as a maximum and a sum, are combined by code
-  // that needs registers of its own. So do divisions without branches.
+/// The registers of a thread that holds rows, besides those of elements. States
+/// of more than `bytes` bytes are combined by code that needs registers of its
+/// own. So do divisions without branches.
+static int64_t registersBesideElements(SweepOp sweep, int64_t bytes) {
   bool hasWideStates = false, isBranchless = false;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     isBranchless |= usesBranchlessRows(sweep, s);
     for (auto op : sweep.getSegmentBlock(s).getOps<ReduceOp>()) {
       Type type = op.getValue().getType();
-      hasWideStates |= stateBytes(op.getKind(), type) > 4;
+      hasWideStates |= stateBytes(op.getKind(), type) > bytes;
     }
   }
   return 24 + (hasWideStates ? 16 : 0) + (isBranchless ? 8 : 0);
@@ -312,7 +312,15 @@ int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns) {
   int64_t ofElements = columns <= runtime::kPartColumns
                            ? 8 + kHeldItems * layout.heldWords
                            : columns / layout.threads * layout.heldWords;
-  return blocksFor(registersBesideElements(sweep) + ofRows + ofElements,
+  return blocksFor(registersBesideElements(sweep, 4) + ofRows + ofElements,
+                   layout.threads, 6);
+}
+
+/// Measured: the threads of a warp combine states of f64 without more
+/// registers.
+int64_t warpBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns) {
+  return blocksFor(registersBesideElements(sweep, 8) +
+                       columns / 32 * layout.heldWords,
                    layout.threads, 6);
 }
 
@@ -320,8 +328,8 @@ int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns) {
 /// blocks exchange them.
 int64_t clusterBlocks(SweepOp sweep, const SweepLayout &layout) {
   int64_t items = runtime::partColumns(layout.wholeColumns) / layout.threads;
-  return blocksFor(registersBesideElements(sweep) + items * layout.heldWords +
-                       4 * rowStateWords(sweep),
+  return blocksFor(registersBesideElements(sweep, 4) +
+                       items * layout.heldWords + 4 * rowStateWords(sweep),
                    layout.threads, 6);
 }
 

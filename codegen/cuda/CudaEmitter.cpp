@@ -14,6 +14,7 @@
 #include "codegen/cuda/ProgramEmitter.h"
 #include "codegen/cuda/RowsEmitter.h"
 #include "codegen/cuda/StreamEmitter.h"
+#include "codegen/layout/RowsForm.h"
 
 using namespace mlir;
 
@@ -23,7 +24,8 @@ std::string entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant) {
   if (variant.isEvictFirst())
     return "_evict_first";
   if (variant.isForHeldRows())
-    return variant.getMaxColumns() <= runtime::kPartColumns
+    return variant.getMaxColumns() > kMostWarpColumns &&
+                   variant.getMaxColumns() <= runtime::kPartColumns
                ? "_held_rows"
                : "_held_rows_" + std::to_string(variant.getMaxColumns());
   if (variant.isForClusters())

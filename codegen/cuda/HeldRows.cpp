@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/cuda/CudaEmitter.h"
 #include "codegen/cuda/RowsEmitter.h"
 #include "codegen/layout/BranchlessMath.h"
 #include "codegen/layout/RowsForm.h"
@@ -56,6 +57,10 @@ void RowsEmitter::beginHeldItems() {
   os.indent();
 }
 
+bool RowsEmitter::hasWarpForms() const {
+  return !slots.columns && hasHeldEntry(sweep) && !layout.warpEntries.empty();
+}
+
 /// Declares what hasHeldColumn() compares with: the number of columns that the
 /// thread has, or the end of the row.
 void RowsEmitter::declarePresent() {
@@ -95,6 +100,8 @@ void RowsEmitter::beginHeldRows(bool loads) {
   // All threads of a block have the same wide row.
   std::string isWide =
       slots.columns ? "" : "Items > " + std::to_string(kHeldItems) + " || ";
+  if (hasWarpForms())
+    isWide = "(Items > " + std::to_string(kHeldItems) + " && !Lanes) || ";
   if (loadsFirst)
     os << "const int row = " << isWide << "wanted < tile.count ? wanted : 0;\n";
   else
@@ -166,15 +173,44 @@ void RowsEmitter::loadHeld(const Slice &elements) {
   os << "heddle::keep_order(); // all loads before the first store\n";
 }
 
+/// Declares the states of a thread for reductions over the row.
+void RowsEmitter::declareChains(llvm::function_ref<bool(Operation *)> wanted) {
+  for (fused::ReduceOp op : reductions)
+    if (wanted(op)) {
+      std::string name = freshFor(op, "_part");
+      os << "heddle::chains<" << kindOf(op) << ", Items, Lanes> " << name
+         << ";\n";
+      accumulators[op] = name + "[k]";
+    }
+}
+
+/// Combines the states of the threads of a row. Each of them has the result.
+void RowsEmitter::combineHeldRow(fused::ReduceOp op) {
+  std::string &state = accumulators[op];
+  std::string combined = state;
+  if (hasWarpForms()) {
+    combined = freshFor(op, "_of_row");
+    os << stateOf(op) << ' ';
+  }
+  os << combined << " = heddle::over_row<" << kindOf(op) << ", "
+     << layout.threads << ">(" << StringRef(state).split('[').first << ", "
+     << group << ");\n";
+  state = combined;
+}
+
 /// Prints the work of a phase on the elements of a row.
 LogicalResult RowsEmitter::emitHeldElements(unsigned phase) {
   ElementWork work = workOf(phase);
   if (work.roots.empty())
     return success();
-  declareAccumulators([&](Operation *op) {
+  auto ofRow = [&](Operation *op) {
     auto reduce = cast<fused::ReduceOp>(op);
     return reduce.getLevel() == Level::row && isOfPhase(reduce, phase);
-  });
+  };
+  if (hasWarpForms())
+    declareChains(ofRow);
+  else
+    declareAccumulators(ofRow);
   Slice slice = sliceOf(work.roots);
   // Later phases use slow values again.
   SmallVector<Value> kept;
@@ -314,11 +350,8 @@ LogicalResult RowsEmitter::emitHeldRow() {
   homes.clear();
   for (unsigned phase = 0; phase <= lastPhase; ++phase) {
     SmallVector<fused::ReduceOp> complete = completeRows(phase);
-    for (fused::ReduceOp op : complete) {
-      std::string &state = accumulators[op];
-      os << state << " = heddle::over_row<" << kindOf(op) << ", "
-         << layout.threads << ">(" << state << ", " << group << ");\n";
-    }
+    for (fused::ReduceOp op : complete)
+      combineHeldRow(op);
     if (layout.heldParts)
       exchangeParts(phase);
     for (fused::ReduceOp op : complete)
@@ -357,7 +390,8 @@ void RowsEmitter::declareGroup() {
   if (layout.heldParts)
     declareParts("Sure >= Items / 2 || Items <= " + std::to_string(kHeldItems));
   os << "heddle::row_group<" << layout.threads
-     << (slots.columns ? "" : ", Items, Sure") << "> " << group << "("
+     << (slots.columns ? "" : ", Items, Sure")
+     << (hasWarpForms() ? ", Lanes" : "") << "> " << group << "("
      << (layout.heldParts ? parts : "static_cast<int>(tile.columns)") << ");\n";
   nthRow = scope.freshOwn("r");
   rowsAtOnce = "1";

@@ -108,6 +108,8 @@ private:
   // Rows in registers (HeldRows.cpp).
   std::string group, firstRow, nthRow; // variables
   std::string rowsAtOnce;              // a constant
+  /// Whether the sweep has entries in which a warp has each row.
+  bool hasWarpForms() const;
   std::string present; // of the columns of a thread; see declarePresent()
   /// The variables that point to the current row of each matrix.
   llvm::DenseMap<int, std::string> rowPointers;
@@ -135,6 +137,8 @@ private:
   void endHeldRows();
   void declareRowPointers(llvm::function_ref<bool(const OperandSlot &)> wanted);
   void loadHeld(const Slice &elements);
+  void declareChains(llvm::function_ref<bool(mlir::Operation *)> wanted);
+  void combineHeldRow(fused::ReduceOp op);
   mlir::LogicalResult emitHeldElements(unsigned phase);
   /// The objects that divide elements by values of the row, in the order of
   /// their declarations. Empty where divisions are printed as they are.

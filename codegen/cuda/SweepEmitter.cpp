@@ -477,16 +477,60 @@ LogicalResult SegmentEmitter::emitHeldFunction() {
   return success();
 }
 
+/// Prints the forms of the entries in which a warp has each row. They have no
+/// other forms.
+void SegmentEmitter::emitWarpForms(
+    llvm::function_ref<std::string(int64_t, int64_t, int64_t)> held) {
+  constexpr int64_t lanes = 32;
+  // Whether the entry is one of those for rows of at least so many columns.
+  auto isEntryFrom = [&](int64_t columns) {
+    SmallVector<std::string> entries;
+    for (int64_t entry : layout.warpEntries)
+      if (entry >= columns)
+        entries.push_back("Held == " + std::to_string(entry));
+    std::string any = llvm::join(entries, " || ");
+    return entries.size() > 1 ? "(" + any + ")" : any;
+  };
+  auto form = [&](int64_t items, int64_t columns) {
+    std::string which = isEntryFrom(columns), wider = isEntryFrom(columns + 1),
+                number = std::to_string(columns),
+                fits = " && tile.columns <= " + number;
+    // The narrowest form has rows of any power of two, and no entry of its own.
+    bool isNarrowest = items == kHeldItems;
+    std::string isWhole =
+        isNarrowest ? fits + " && heddle::is_power_of_two(tile.columns)"
+                    : " && tile.columns == " + number;
+    os << "else if (" << which << isWhole << ")\n  "
+       << held(items, items, lanes) << "else if (";
+    if (isNarrowest)
+      os << which << fits;
+    else if (wider.empty())
+      os << which;
+    else
+      os << "Held == " << number << " || (" << wider << fits << ")";
+    os << ")\n  " << held(items, items / 2, lanes);
+  };
+  if (layout.warpEntries.empty())
+    return;
+  form(kHeldItems, kWarpColumns);
+  for (int64_t columns : layout.warpEntries)
+    form(columns / lanes, columns);
+}
+
 /// Prints the processing of a tile whose rows are held, or are not. An entry
 /// for held rows, which have at most `Held` columns, has no form of wider rows.
 /// The first of these entries has further forms for whole rows, in which no
 /// column has to be compared. If blocks would divide a tile of wider rows, one
 /// of them processes a tile of held rows.
 void SegmentEmitter::emitHeldTile() {
-  auto held = [&](int64_t items, int64_t sure) {
+  auto heldOf = [&](int64_t items, StringRef sure, int64_t lanes) {
     return callOf("held", {{"Items", std::to_string(items)},
-                           {"Sure", std::to_string(sure)}}) +
+                           {"Sure", sure},
+                           {"Lanes", std::to_string(lanes)}}) +
            ";\n";
+  };
+  auto held = [&](int64_t items, int64_t sure, int64_t lanes = 0) {
+    return heldOf(items, std::to_string(sure), lanes);
   };
   auto upTo = [](int64_t columns) {
     return "tile.columns <= " + std::to_string(columns);
@@ -507,9 +551,11 @@ void SegmentEmitter::emitHeldTile() {
        << held(kNarrowItems - 1, kNarrowItems - 1)
        << "else if (tile.columns <= " << kNarrowItems << ")\n  "
        << held(kNarrowItems, 0);
-    if (!entries.empty())
+    if (!entries.empty()) {
+      emitWarpForms(held);
       os << "else if (" << isFirst << " && " << fits << " && " << whole
          << ")\n  " << held(kHeldItems, kHeldItems);
+    }
     os << "else if (" << (holdsWide ? "" : orFirst) << fits << ")\n  "
        << held(kHeldItems, kHeldItems / 2);
     if (holdsWide && !entries.empty())
@@ -525,7 +571,7 @@ void SegmentEmitter::emitHeldTile() {
          << ")\n  " << held(items, items / 2);
     }
     int64_t ofPart = runtime::partColumns(layout.wholeColumns) / layout.threads;
-    // A row of few parts has no short one (kSurePartColumns).
+    // A row of at most kMostClusterParts parts has no short one.
     std::string sureOfPart =
         hasClusterEntry(sweep)
             ? "Clusters ? " + std::to_string(ofPart / 2 - 1) + " : 0"
@@ -533,9 +579,7 @@ void SegmentEmitter::emitHeldTile() {
     if (layout.heldParts)
       os << "else if (heddle::holds_parts(params.table, tile.columns, "
          << layout.wholeColumns << ", " << ofPart << "))\n  "
-         << callOf("held",
-                   {{"Items", std::to_string(ofPart)}, {"Sure", sureOfPart}})
-         << ";\n";
+         << heldOf(ofPart, sureOfPart, /*lanes=*/0);
     os << "else\n  " << callOf("walk") << ";\n";
     return;
   }

@@ -255,6 +255,9 @@ private:
   mlir::LogicalResult checkLost();
   mlir::LogicalResult emitWalkFunction();
   mlir::LogicalResult emitHeldFunction();
+  void emitWarpForms(llvm::function_ref<std::string(int64_t items, int64_t sure,
+                                                    int64_t lanes)>
+                         held);
   void emitHeldTile();
   std::string firstTileOffset() const;
   void emitCombineFunction();

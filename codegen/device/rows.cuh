@@ -62,16 +62,17 @@ __device__ __forceinline__ bool is_power_of_two(long long x) { return (x & (x - 
 // rows and for parts of rows. Every thread has at least `Sure` columns: all in a whole
 // row; half in another row, because fewer threads would be enough otherwise; nearly half in
 // a part of a row whose blocks are a cluster; none in the last part of another row that
-// blocks divide.
-template <int Threads, int Items = held_items, int Sure = Items / 2> struct row_group {
+// blocks divide. A row has at most `Lanes` threads if that is not 0.
+template <int Threads, int Items = held_items, int Sure = Items / 2, int Lanes = 0> struct row_group {
+  static constexpr int most_lanes = Lanes ? Lanes : Threads;
   int first, end, lanes, lane, index, count, present, turn = 0;
 
   __device__ __forceinline__ explicit row_group(int columns)
-      : row_group(0, columns, Items <= narrow_items ? 0 : Items == held_items ? lane_bits_of_row<Threads>(columns) : lane_bits_of_row<Threads>(Threads * held_items)) {}
+      : row_group(0, columns, Items <= narrow_items ? 0 : Items == held_items ? lane_bits_of_row<most_lanes>(columns) : lane_bits_of_row<most_lanes>(most_lanes * held_items)) {}
   // All threads of the block have a part of a row that has several.
   template <bool Clusters> __device__ __forceinline__ explicit row_group(const row_parts<Clusters> &parts)
       : row_group(static_cast<int>(parts.begin(parts.first)), static_cast<int>(parts.end(parts.first)),
-                  Items <= narrow_items ? 0 : lane_bits_of_row<Threads>(Items <= held_items ? static_cast<int>(parts.columns) : Threads * held_items)) {}
+                  Items <= narrow_items ? 0 : lane_bits_of_row<most_lanes>(Items <= held_items ? static_cast<int>(parts.columns) : most_lanes * held_items)) {}
   __device__ __forceinline__ row_group(int first, int end, int lane_bits) : first(first), end(end), lanes(1 << lane_bits) {
     if (Items == held_items)
       lanes = reread(lanes); // a multiplication is faster than a shift
@@ -92,6 +93,21 @@ template <int Threads, int Items = held_items, int Sure = Items / 2> struct row_
     constexpr int from = Items <= narrow_items || Sure == Items ? Items : Sure ? Items / 4 * 3 : 4, step = Sure ? 2 : 4;
     return k >= from && k % step == 0 && first + k * lanes >= end;
   }
+};
+
+// The states of a thread. If a warp has a row of more than 32 * held_items columns, it takes
+// the place of two or four warps of the other entries, and each thread has a state for each
+// of them.
+template <class Kind, int Items, int Lanes> struct chains {
+  static constexpr int count = Lanes && Items > held_items ? Items / held_items : 1;
+  typename Kind::state states[count];
+
+  __device__ __forceinline__ chains() {
+#pragma unroll
+    for (int k = 0; k < count; ++k)
+      states[k] = Kind::neutral();
+  }
+  __device__ __forceinline__ typename Kind::state &operator[](int k) { return states[k % count]; }
 };
 
 // Combines one state of each thread of a group; all of them have the result. All threads
@@ -131,6 +147,22 @@ __device__ __forceinline__ typename Kind::state over_row(typename Kind::state mi
       for (int warp = warps / 2; warp < warps; ++warp)
         all = Kind::combine(all, own[warp]);
   return all;
+}
+
+template <class Kind, int Threads, int Items, int Lanes, class Group>
+__device__ __forceinline__ typename Kind::state over_row(const chains<Kind, Items, Lanes> &mine, Group &group) {
+  chains<Kind, Items, Lanes> all = mine;
+  if (mine.count == 1)
+    return over_row<Kind, Threads>(mine.states[0], group);
+#pragma unroll
+  for (int mask = 16; mask; mask /= 2)
+#pragma unroll
+    for (int k = 0; k < mine.count; ++k)
+      all[k] = Kind::combine(all[k], shuffle_xor(all[k], mask));
+#pragma unroll
+  for (int k = 1; k < mine.count; ++k)
+    all[0] = Kind::combine(all[0], all[k]);
+  return all[0];
 }
 
 // Two states of every thread. A kernel has several forms of held rows, which share them.

@@ -289,6 +289,28 @@ llvm::SmallVector<int64_t> columnsOfHeldRows(fused::SweepOp sweep,
   return entries;
 }
 
+llvm::SmallVector<int64_t> columnsOfWarps(fused::SweepOp sweep,
+                                          const SweepLayout &layout) {
+  constexpr int64_t registers = 32;
+  if (layout.heldEntries.empty())
+    return {};
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+    bool ofRow = false;
+    for (auto op : sweep.getSegmentBlock(s).getOps<fused::ReduceOp>()) {
+      if (op.getLevel() != Level::row)
+        return {};
+      ofRow = true;
+    }
+    if (!ofRow)
+      return {};
+  }
+  llvm::SmallVector<int64_t> entries;
+  for (int64_t items : {2 * kHeldItems, 4 * kHeldItems})
+    if (items * layout.heldWords <= registers)
+      entries.push_back(32 * items);
+  return entries;
+}
+
 bool holdsInEveryEntry(const SweepLayout &layout, int64_t columns) {
   constexpr int64_t registers = 32;
   return columns / layout.threads * layout.heldWords <= registers;

@@ -38,6 +38,9 @@ static_assert(kPartItems * 256 == runtime::kPartColumns);
 inline constexpr int64_t kWarpColumns = 32 * kHeldItems,
                          kBlockColumns = 256 * kHeldItems;
 
+/// The most columns of a row that one warp can have.
+inline constexpr int64_t kMostWarpColumns = 4 * kWarpColumns;
+
 /// The number of columns in a batch if a thread loads `words` words per column
 /// and at most `most` words in total.
 int columnBatch(size_t words, size_t most = kMostLoadedWords);
@@ -111,6 +114,12 @@ int64_t wholeColumns(fused::SweepOp sweep, const SweepLayout &layout);
 /// ascending order. None in a loop, or if threads go down columns.
 llvm::SmallVector<int64_t> columnsOfHeldRows(fused::SweepOp sweep,
                                              const SweepLayout &layout);
+
+/// The entries in which a warp has each row: the most columns of a row for
+/// each, in ascending order. A thread holds up to 32 columns. None unless all
+/// reductions are over rows: others depend on the threads of a row.
+llvm::SmallVector<int64_t> columnsOfWarps(fused::SweepOp sweep,
+                                          const SweepLayout &layout);
 
 /// Whether the general entry has the form that holds rows of `columns` columns,
 /// more than mostHeldColumns(): if a thread holds them in half as many

@@ -314,11 +314,13 @@ LogicalResult Builder::build() {
   layout.rowParts = dividesRows(sweep, layout);
   if (!layout.rowParts) {
     layout.heldEntries = columnsOfHeldRows(sweep, layout);
+    layout.warpEntries = columnsOfWarps(sweep, layout);
     return success();
   }
   layout.heldParts = holdsParts(sweep, layout);
   layout.wholeColumns = wholeColumns(sweep, layout);
   layout.heldEntries = columnsOfHeldRows(sweep, layout);
+  layout.warpEntries = columnsOfWarps(sweep, layout);
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
     for (auto op : sweep.getSegmentBlock(s).getOps<fused::ReduceOp>())
       if (op.getLevel() == fused::Level::row)

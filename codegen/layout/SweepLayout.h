@@ -117,11 +117,11 @@ struct SweepLayout {
   /// The most columns of a row that has one part.
   int64_t wholeColumns = runtime::kPartColumns;
   /// The words that a thread holds for a column, whether a block holds rows of
-  /// up to kPartItems columns for each thread, and the entries for held rows
-  /// (RowsForm.h).
+  /// up to kPartItems columns for each thread, the entries for held rows, and
+  /// those in which a warp has each row (RowsForm.h).
   int64_t heldWords = 0;
   bool holdsWideRows = false;
-  llvm::SmallVector<int64_t> heldEntries;
+  llvm::SmallVector<int64_t> heldEntries, warpEntries;
   /// The rows that a group of threads loads before it processes them: narrow
   /// rows, and those of up to kBlockColumns columns (RowsForm.h).
   int64_t narrowRows = 1, shortRows = 1;

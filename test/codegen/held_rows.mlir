@@ -67,7 +67,12 @@
 
 // Divisions by a value of the row share its inverse. Where that may differ, a thread
 // divides its elements again.
-// DIVIDE:      const float sum = heddle::add<float>::value(sum_part);
+// A warp that has a row of more than 256 columns has a state for each warp of other entries.
+// DIVIDE:      const int row = (Items > 8 && !Lanes) || wanted < tile.count ? wanted : 0;
+// DIVIDE:      heddle::chains<heddle::add<float>, Items, Lanes> sum_part;
+// DIVIDE:      sum_part[k] = heddle::add<float>::combine(sum_part[k], heddle::add<float>::lift(x[r][k]));
+// DIVIDE:      float sum_of_row = heddle::over_row<heddle::add<float>, 256>(sum_part, group);
+// DIVIDE:      const float sum = heddle::add<float>::value(sum_of_row);
 // DIVIDE-NEXT: heddle::divisor by_sum(sum);
 // DIVIDE:        const float y = by_sum.divide(x[r][k], group.has(k, [[PRESENT:present[_0-9]*]]));
 // DIVIDE-NEXT:   if (there && group.has(k, [[PRESENT]])) {

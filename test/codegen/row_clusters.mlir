@@ -2,14 +2,14 @@
 // RUN: %heddle emit %s | FileCheck %s
 // RUN: %heddle emit %s --stage plan | FileCheck %s --check-prefix=PLAN
 
-// CHECK:      template <bool Clusters, int Items, int Sure>
+// CHECK:      template <bool Clusters, int Items, int Sure, int Lanes>
 // CHECK:      softmax_held(
 // CHECK:        heddle::row_parts<Clusters> parts(tile.columns, 16384, params.table.blocks_per_tile, part_of_tile,
-// CHECK:        sum_part = heddle::over_parts<heddle::add<float>, 256>(sum_part, params.sum_of_parts, parts, tile_index);
+// CHECK:        sum_of_row = heddle::over_parts<heddle::add<float>, 256>(sum_of_row, params.sum_of_parts, parts, tile_index);
 // No part of at most 16 is short, so half of its columns are not compared.
 // CHECK:      softmax_process(
 // CHECK:        else if (heddle::holds_parts(params.table, tile.columns, 16384, 32))
-// CHECK-NEXT:     softmax_held<Clusters, 32, Clusters ? 15 : 0>(
+// CHECK-NEXT:     softmax_held<Clusters, 32, Clusters ? 15 : 0, 0>(
 // CHECK:      softmax_block(
 // CHECK:        if (!Held && params.table.blocks_per_tile > 1) {
 // CHECK-NEXT:     const int before = heddle::blocks_started<Clusters>(params.started_blocks);

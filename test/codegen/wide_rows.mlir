@@ -7,10 +7,10 @@
 // CHECK:        heddle::row_parts parts(tile.columns, 16384, params.table.blocks_per_tile, part_of_tile,
 // CHECK-NEXT:       Sure >= Items / 2 || Items <= 8);
 // CHECK-NEXT:   heddle::begin_exchanges<float>(parts, params.sum_of_parts, tile_index);
-// CHECK-NEXT:   heddle::row_group<256, Items, Sure> group(parts);
-// CHECK:            sum_part = heddle::over_row<heddle::add<float>, 256>(sum_part, group);
+// CHECK-NEXT:   heddle::row_group<256, Items, Sure, Lanes> group(parts);
+// CHECK:            float sum_of_row = heddle::over_row<heddle::add<float>, 256>(sum_part, group);
 // CHECK-NEXT:       if (parts.is_divided()) {
-// CHECK-NEXT:         sum_part = heddle::over_parts<heddle::add<float>, 256>(sum_part, params.sum_of_parts, parts, tile_index,
+// CHECK-NEXT:         sum_of_row = heddle::over_parts<heddle::add<float>, 256>(sum_of_row, params.sum_of_parts, parts, tile_index,
 // CHECK-NEXT:             tile.count > 1);
 // CHECK:            if (there && group.lane == 0 && part_of_tile == 0) {
 // CHECK-NEXT:         tile.sum[row] = sum;
@@ -37,14 +37,14 @@
 // CHECK:        if (part_of_tile > 0 && part_of_tile >= heddle::parts_of_row(tile.columns, 16384))
 // CHECK-NEXT:     return;
 // CHECK:        else if (Held == 4096 || tile.columns <= 4096)
-// CHECK-NEXT:     wide_held<16, 8>(
+// CHECK-NEXT:     wide_held<16, 8, 0>(
 //               One block holds a whole row of up to 16384 columns, 64 for each thread.
 // CHECK-NEXT:   else if (Held == 8192 || tile.columns <= 8192)
-// CHECK-NEXT:     wide_held<32, 16>(
+// CHECK-NEXT:     wide_held<32, 16, 0>(
 // CHECK-NEXT:   else if (Held == 16384)
-// CHECK-NEXT:     wide_held<64, 32>(
+// CHECK-NEXT:     wide_held<64, 32, 0>(
 // CHECK-NEXT:   else if (heddle::holds_parts(params.table, tile.columns, 16384, 32))
-// CHECK-NEXT:     wide_held<32, 0>(
+// CHECK-NEXT:     wide_held<32, 0, 0>(
 // CHECK:      wide_block(
 // CHECK:        if (!Held && params.table.blocks_per_tile > 1) {
 // CHECK-NEXT:     const int before = heddle::blocks_started(params.started_blocks);
