@@ -523,14 +523,14 @@ void SegmentEmitter::emitWarpForms(
 /// column has to be compared. If blocks would divide a tile of wider rows, one
 /// of them processes a tile of held rows.
 void SegmentEmitter::emitHeldTile() {
-  auto heldOf = [&](int64_t items, StringRef sure, int64_t lanes) {
-    return callOf("held", {{"Items", std::to_string(items)},
-                           {"Sure", sure},
+  // Blocks exchange states of parts alone, so the other forms are the same in
+  // every entry.
+  auto held = [&](int64_t items, int64_t sure, int64_t lanes = 0) {
+    return callOf("held", {{"Clusters", "false"},
+                           {"Items", std::to_string(items)},
+                           {"Sure", std::to_string(sure)},
                            {"Lanes", std::to_string(lanes)}}) +
            ";\n";
-  };
-  auto held = [&](int64_t items, int64_t sure, int64_t lanes = 0) {
-    return heldOf(items, std::to_string(sure), lanes);
   };
   auto upTo = [](int64_t columns) {
     return "tile.columns <= " + std::to_string(columns);
@@ -579,7 +579,10 @@ void SegmentEmitter::emitHeldTile() {
     if (layout.heldParts)
       os << "else if (heddle::holds_parts(params.table, tile.columns, "
          << layout.wholeColumns << ", " << ofPart << "))\n  "
-         << heldOf(ofPart, sureOfPart, /*lanes=*/0);
+         << callOf("held", {{"Items", std::to_string(ofPart)},
+                            {"Sure", sureOfPart},
+                            {"Lanes", "0"}})
+         << ";\n";
     os << "else\n  " << callOf("walk") << ";\n";
     return;
   }

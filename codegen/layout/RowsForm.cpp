@@ -170,6 +170,10 @@ int64_t rowStateWords(fused::SweepOp sweep) {
 /// reductions would take seconds to compile.
 static constexpr int64_t kFewStateWords = 4;
 
+/// The code of an element is printed for each element that a thread holds, so a
+/// row with many functions would take seconds to compile.
+static constexpr int64_t kFewFunctions = 4;
+
 int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout) {
   if (rowStateWords(sweep) > kFewStateWords)
     return 1;
@@ -260,10 +264,8 @@ static int64_t functionsOfElements(fused::SweepOp sweep) {
 }
 
 int64_t wholeColumns(fused::SweepOp sweep, const SweepLayout &layout) {
-  // The code of an element is printed for each element that a thread holds, so
-  // a row with many functions would take seconds to compile.
-  constexpr int64_t fewFunctions = 4, registers = 96;
-  if (!layout.heldParts || functionsOfElements(sweep) > fewFunctions)
+  constexpr int64_t registers = 96;
+  if (!layout.heldParts || functionsOfElements(sweep) > kFewFunctions)
     return runtime::kPartColumns;
   int64_t words = std::max<int64_t>(1, layout.heldWords);
   return std::max(runtime::kPartColumns,
@@ -292,7 +294,8 @@ llvm::SmallVector<int64_t> columnsOfHeldRows(fused::SweepOp sweep,
 llvm::SmallVector<int64_t> columnsOfWarps(fused::SweepOp sweep,
                                           const SweepLayout &layout) {
   constexpr int64_t registers = 32;
-  if (layout.heldEntries.empty())
+  if (layout.heldEntries.empty() || rowStateWords(sweep) > kFewStateWords ||
+      functionsOfElements(sweep) > kFewFunctions)
     return {};
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     bool ofRow = false;

@@ -162,9 +162,12 @@ Expected<int> StepBuilder::residentClusters(const PlanNode &node,
   const Driver &driver = context->driver();
   const unsigned blocks = blocksPerTile(node.table);
   constexpr unsigned portable = 8;
-  if (blocks > portable)
-    HEDDLE_DRIVER_CALL(driver, cuFuncSetAttribute, *function,
-                       CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+  // Some devices have no larger clusters.
+  if (blocks > portable &&
+      driver.cuFuncSetAttribute(
+          *function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1) !=
+          CUDA_SUCCESS)
+    return 0;
   CUlaunchAttribute attribute = {};
   attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
   attribute.value.clusterDim = {blocks, 1, 1};
@@ -176,8 +179,12 @@ Expected<int> StepBuilder::residentClusters(const PlanNode &node,
   config.attrs = &attribute;
   config.numAttrs = 1;
   int clusters = 0;
-  HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveClusters, &clusters, *function,
-                     &config);
+  CUresult result =
+      driver.cuOccupancyMaxActiveClusters(&clusters, *function, &config);
+  if (result == CUDA_ERROR_INVALID_CLUSTER_SIZE)
+    return 0;
+  if (result != CUDA_SUCCESS)
+    return driverError(driver, result, "cuOccupancyMaxActiveClusters");
   return clusters;
 }
 

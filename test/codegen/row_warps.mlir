@@ -11,17 +11,17 @@
 // CHECK:            const float most = heddle::max<float>::value(most_of_row);
 // CHECK:      softmax_process(
 // CHECK:        else if ((Held == 512 || Held == 1024) && tile.columns <= 256 && heddle::is_power_of_two(tile.columns))
-// CHECK-NEXT:     softmax_held<Clusters, 8, 8, 32>(
+// CHECK-NEXT:     softmax_held<false, 8, 8, 32>(
 // CHECK-NEXT:   else if ((Held == 512 || Held == 1024) && tile.columns <= 256)
-// CHECK-NEXT:     softmax_held<Clusters, 8, 4, 32>(
+// CHECK-NEXT:     softmax_held<false, 8, 4, 32>(
 // CHECK-NEXT:   else if ((Held == 512 || Held == 1024) && tile.columns == 512)
-// CHECK-NEXT:     softmax_held<Clusters, 16, 16, 32>(
+// CHECK-NEXT:     softmax_held<false, 16, 16, 32>(
 // CHECK-NEXT:   else if (Held == 512 || (Held == 1024 && tile.columns <= 512))
-// CHECK-NEXT:     softmax_held<Clusters, 16, 8, 32>(
+// CHECK-NEXT:     softmax_held<false, 16, 8, 32>(
 // CHECK-NEXT:   else if (Held == 1024 && tile.columns == 1024)
-// CHECK-NEXT:     softmax_held<Clusters, 32, 32, 32>(
+// CHECK-NEXT:     softmax_held<false, 32, 32, 32>(
 // CHECK-NEXT:   else if (Held == 1024)
-// CHECK-NEXT:     softmax_held<Clusters, 32, 16, 32>(
+// CHECK-NEXT:     softmax_held<false, 32, 16, 32>(
 // CHECK-NEXT:   else if (Held == 4096 && tile.columns <= 2048
 // CHECK:      softmax_held_rows_512(
 // CHECK:        softmax_block<false, 512>(params);
