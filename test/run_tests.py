@@ -33,6 +33,7 @@ TERMINAL = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 COLOUR = TERMINAL and not os.environ.get("NO_COLOR")
 TIMEOUT = 1200  # seconds for one task
 LIT_SHARDS = 8
+PYTHON_SHARDS = 8
 LARGE_BINARY = 200  # a GTest binary with more tests is split into several tasks
 BATCH_SECONDS = 10  # processor time of each of these tasks
 FUZZ_SECONDS = 12  # processor time of random inputs for each fuzz target
@@ -318,16 +319,19 @@ def python_suite(options, filters):
     folders = [folder for folder in ("python", "test/python", "tools") if os.path.isdir(os.path.join(ROOT, folder))]
     files = [os.path.join(path, name) for folder in folders for path, _, names in os.walk(os.path.join(ROOT, folder))
              for name in names if re.fullmatch(r"test_.*\.py|.*_test\.py", name)]
-    if files:
-        suite.task("all", lambda: python_task(suite, options, filters, files), 60)
+    shards = min(len(files), 1 if filters else PYTHON_SHARDS)
+    for shard in range(shards):
+        suite.task(f"shard {shard + 1} of {shards}",
+                   lambda part=sorted(files)[shard::shards]: python_task(suite, options, filters, part), 120)
     return suite
 
 
 def python_task(suite, options, filters, files):
+    """Runs the Python tests of some files."""
     with tempfile.TemporaryDirectory() as folder:
         results = os.path.join(folder, "results.xml")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={results}",
-                   f"--rootdir={ROOT}", "--import-mode=importlib", *sorted(files)]
+                   f"--rootdir={ROOT}", "--import-mode=importlib", *files]
         if filters:
             # -k of pytest accepts no slashes: match the last part of each word.
             command += ["-k", " or ".join(" and ".join(re.findall(r"\w+", word.split("/")[-1])) or "none"
