@@ -250,3 +250,24 @@ def test_parameters_of_other_layouts(make):
     with pytest.raises(heddle.BadInput, match=rf"^parameter 1 of group 0: expected a dense tensor, found layout {params[1].layout}"):
         heddle.optim.SGD(params, lr=0.1).step()
     assert (params[0] == 1).all()
+
+
+def test_a_first_step_while_python_ends():
+    """An error, because PyTorch 2.15 would abort when it frees new tensors."""
+    code = """
+        import torch, heddle.optim
+        def optimizer():
+            param = torch.nn.Parameter(torch.ones(3))
+            param.grad = torch.ones(3)
+            return heddle.optim.AdamW([param])
+        earlier = optimizer()
+        earlier.step()
+        class Late:
+            def __init__(self):
+                self.optimizer = optimizer()
+            def __del__(self):
+                self.optimizer.step()
+        late = Late()
+    """
+    result = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0 and "PyTorch can make no tensors then" in result.stderr, result.stderr

@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from typing import NamedTuple
 
@@ -307,6 +308,12 @@ class StateLists:
         self, each: StateList, places: Sequence[int], old: Sequence[bool], groups: Sequence[dict[str, Any]]
     ) -> list[Any]:
         """New state of these members."""
+        if sys.is_finalizing():
+            # PyTorch 2.15 would abort: it no longer counts the references to new tensors.
+            raise BadInput(
+                "optimizer: expected a first step before Python ends, found one in its end: it makes the state, and "
+                "PyTorch can make no tensors then"
+            )
         if each.key == _storage.MASTER:
             for place in places:
                 if self._members.all[place].param.is_complex():
