@@ -309,10 +309,10 @@ class StateLists:
     ) -> list[Any]:
         """New state of these members."""
         if sys.is_finalizing():
-            # PyTorch 2.15 would abort: it no longer counts the references to new tensors.
+            # PyTorch 2.15 would abort when it frees such tensors.
             raise BadInput(
-                "optimizer: expected a first step before Python ends, found one in its end: it makes the state, and "
-                "PyTorch can make no tensors then"
+                "optimizer: expected the first step before Python shuts down, found it during the shutdown: the step "
+                "makes the state, and PyTorch can make no tensors then"
             )
         if each.key == _storage.MASTER:
             for place in places:
