@@ -548,17 +548,24 @@ def test_another_version_of_torch_is_not_read_from_memory(torch):
 
 @pytest.mark.skipif(not _fast.NATIVE, reason="no extension was built")
 def test_a_step_of_580_parameters_is_read_quickly(torch):
-    """At most 0.04 us for each parameter with its gradient, in the best of 200 steps. (Measured: 0.016. By torch's
-    functions, the same takes 0.05, by DLPack 0.12, and by attributes 3.)"""
+    """In at most a quarter of the time that reading the same addresses with data_ptr() takes, in the best of 200 steps.
+    (Measured: a tenth, 0.016 us for each parameter with its gradient. The bound is a ratio because machines differ.)"""
     params = tuple(param for param in torch_params(torch, 97) if param.numel())[:580]
     for param in params:
         param.grad = torch.zeros_like(param)
     api = _fast.exchange_api(torch.Tensor)
     expected, own, grads = _fast.layouts(params, api), bytearray(8 * 580), bytearray(8 * 580)
 
-    def step():
-        begin = time.perf_counter()
+    def read():
         _fast.pairs(params, api, own, grads, expected)
+
+    def read_with_data_ptr():
+        return [(param.data_ptr(), param.grad.data_ptr()) for param in params]
+
+    def seconds(function):
+        begin = time.perf_counter()
+        function()
         return time.perf_counter() - begin
 
-    assert min(step() for _ in range(200)) < 580 * 0.04e-6
+    steps = [(seconds(read), seconds(read_with_data_ptr)) for _ in range(200)]
+    assert min(step[0] for step in steps) < min(step[1] for step in steps) / 4
