@@ -162,7 +162,9 @@ private:
 
 struct Fiber {
   Context context;
-  unsigned given = 0;
+  /// The value in the shuffle at which the thread waits.
+  char *shuffled = nullptr;
+  size_t shuffledBytes = 0;
   int mask = 0;
 };
 
@@ -183,7 +185,7 @@ public:
   // Called from the threads of the block.
   int barrier(int flag);
   int groupBarrier(unsigned group, unsigned threads, int flag);
-  unsigned shuffle(unsigned value, int mask);
+  void shuffle(char *value, size_t bytes, int mask);
   void pause(unsigned odds, unsigned slotOdds);
   void launchDependents();
   void waitForDependency();
@@ -195,6 +197,7 @@ public:
 
 private:
   void runBlock();
+  void enter();
   void choose();
   void leave();
   void wake(unsigned fiber);
@@ -376,6 +379,7 @@ void Slot::runBlock() {
            " have ended");
       break;
     }
+    enter();
     choose();
     Context::change(scheduler, fibers[current].context);
     if (std::exchange(leavesSlot, false))
@@ -385,6 +389,16 @@ void Slot::runBlock() {
   if (!hasAllowed)
     ++grid.progress[launch].allowed;
   ++grid.progress[launch].ended;
+}
+
+/// Sets the indexes of the block for the compiled source.
+void Slot::enter() {
+  const GridLaunch &what = grid.launches[launch];
+  grid.machine.block_index = {block, 0, 0};
+  grid.machine.block_extent = {what.block, 1, 1};
+  grid.machine.grid_extent = {what.grid, 1, 1};
+  grid.machine.cluster = what.cluster;
+  grid.machine.shared = shared.begin;
 }
 
 /// Chooses the ready thread that runs next, and sets its index for the compiled
@@ -401,13 +415,7 @@ void Slot::choose() {
     ready.pop_back();
   }
   ++grid.record.switches;
-  const GridLaunch &what = grid.launches[launch];
   grid.machine.thread_index = {current, 0, 0};
-  grid.machine.block_index = {block, 0, 0};
-  grid.machine.block_extent = {what.block, 1, 1};
-  grid.machine.grid_extent = {what.grid, 1, 1};
-  grid.machine.cluster = what.cluster;
-  grid.machine.shared = shared.begin;
 }
 
 void Slot::fail(const std::string &what) {
@@ -467,28 +475,25 @@ int Slot::groupBarrier(unsigned group, unsigned threads, int flag) {
   return here.result;
 }
 
-unsigned Slot::shuffle(unsigned value, int mask) {
+void Slot::shuffle(char *value, size_t bytes, int mask) {
   unsigned warp = current / 32, first = warp * 32;
   Fiber &own = fibers[current];
-  own.given = value;
+  own.shuffled = value;
+  own.shuffledBytes = bytes;
   own.mask = mask;
-  if (++shuffling[warp] < 32) {
-    leave();
-    return own.given;
-  }
-  shuffling[warp] = 0;
-  unsigned values[32];
-  for (unsigned lane = 0; lane < 32; ++lane) {
-    if (fibers[first + lane].mask != mask)
-      fail("threads of a warp are in different shuffles");
-    values[lane] = fibers[first + (lane ^ mask)].given;
-  }
-  for (unsigned lane = 0; lane < 32; ++lane) {
-    fibers[first + lane].given = values[lane];
-    wake(first + lane);
+  if (++shuffling[warp] == 32) {
+    shuffling[warp] = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      Fiber &here = fibers[first + lane];
+      if (here.mask != mask || here.shuffledBytes != bytes)
+        fail("threads of a warp are in different shuffles");
+      else if (unsigned other = lane ^ mask; lane < other)
+        std::swap_ranges(here.shuffled, here.shuffled + bytes,
+                         fibers[first + other].shuffled);
+      wake(first + lane);
+    }
   }
   leave();
-  return own.given;
 }
 
 void Slot::pause(unsigned odds, unsigned slotOdds) {
@@ -523,8 +528,8 @@ GridRecord runOnCpu(const std::vector<GridLaunch> &launches,
   machine.group_barrier = [](unsigned group, unsigned threads, int flag) {
     return ownSlot->groupBarrier(group, threads, flag);
   };
-  machine.shuffle_xor = [](unsigned value, int mask) {
-    return ownSlot->shuffle(value, mask);
+  machine.shuffle_xor = [](char *value, unsigned long bytes, int mask) {
+    ownSlot->shuffle(value, bytes, mask);
   };
   machine.pause = [] { ownSlot->pause(4, 512); };
   machine.give_way = [] { ownSlot->pause(2, 2); };

@@ -30,8 +30,9 @@ struct heddle_machine {
   /// Waits until `threads` threads of the block have called this function for
   /// `group`. Returns whether `flag` was set in any of them.
   int (*group_barrier)(unsigned group, unsigned threads, int flag);
-  /// The value of the thread of the warp at lane ^ `mask`.
-  unsigned (*shuffle_xor)(unsigned value, int mask);
+  /// Exchanges `value`, of `bytes` bytes, with the thread of the warp at lane ^
+  /// `mask`.
+  void (*shuffle_xor)(char *value, unsigned long bytes, int mask);
   /// Sometimes switches to another thread.
   void (*pause)();
   /// Often switches to another block.

@@ -75,11 +75,8 @@ template <class T> bool same_bits(T a, T b) { return a == b; }
 
 template <class T> T shuffle_xor(T value, int mask) {
   static_assert(sizeof(T) % 4 == 0, "shuffles move words");
-  constexpr int words = sizeof(T) / 4;
-  union { T value; unsigned word[words]; } from = {value}, to = {value};
-  for (int w = 0; w < words; ++w)
-    to.word[w] = heddle_on_cpu->shuffle_xor(from.word[w], mask);
-  return to.value;
+  heddle_on_cpu->shuffle_xor(reinterpret_cast<char *>(&value), sizeof(T), mask);
+  return value;
 }
 
 template <class Vector> Vector read_evict_first(const Vector *from) {
