@@ -20,12 +20,13 @@ struct AdabeliefOptions : MomentumOptions {
   bool rectify = true, degenerated = true;
 
   void describe(OptionList &list) {
-    list.add("lr", lr, "learning rate");
-    list.add("beta1", beta1, "decay of the mean of gradients");
-    list.add("beta2", beta2, "decay of the variance of gradients");
-    list.add("eps", eps, "added to the variance and to the denominator");
+    list.add("lr", lr, "learning rate", kNotNegative);
+    list.add("beta1", beta1, "decay of the mean of gradients", kDecay);
+    list.add("beta2", beta2, "decay of the variance of gradients", kDecay);
+    list.add("eps", eps, "added to the variance and to the denominator",
+             kNotNegative);
     list.add("weight_decay", weightDecay,
-             "weight decay; 0 omits it from the program");
+             "weight decay; 0 omits it from the program", kNotNegative);
     list.add("amsgrad", amsgrad, "divide by the largest variance so far");
     list.add("weight_decouple", decouple,
              "apply the decay to the parameters, not to the gradients");

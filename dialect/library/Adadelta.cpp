@@ -17,11 +17,11 @@ struct AdadeltaOptions : OptimizerOptions {
   double lr = 1, rho = 0.9, eps = 1e-6, weightDecay = 0;
 
   void describe(OptionList &list) {
-    list.add("lr", lr, "learning rate");
-    list.add("rho", rho, "decay of the means of squares");
-    list.add("eps", eps, "added to the means of squares");
+    list.add("lr", lr, "learning rate", kNotNegative);
+    list.add("rho", rho, "decay of the means of squares", {0, 1});
+    list.add("eps", eps, "added to the means of squares", kNotNegative);
     list.add("weight_decay", weightDecay,
-             "weight decay; 0 omits it from the program");
+             "weight decay; 0 omits it from the program", kNotNegative);
     OptimizerOptions::describe(list);
   }
 };

@@ -17,14 +17,16 @@ struct AdagradOptions : OptimizerOptions {
   double lr = 1e-2, lrDecay = 0, weightDecay = 0, initial = 0, eps = 1e-10;
 
   void describe(OptionList &list) {
-    list.add("lr", lr, "learning rate");
+    list.add("lr", lr, "learning rate", kNotNegative);
     list.add("lr_decay", lrDecay,
-             "decay of the learning rate; 0 omits it from the program");
+             "decay of the learning rate; 0 omits it from the program",
+             kNotNegative);
     list.add("weight_decay", weightDecay,
-             "weight decay; 0 omits it from the program");
+             "weight decay; 0 omits it from the program", kNotNegative);
     list.add("initial_accumulator_value", initial,
-             "the sum of squared gradients before the first step");
-    list.add("eps", eps, "added to the denominator");
+             "the sum of squared gradients before the first step",
+             kNotNegative);
+    list.add("eps", eps, "added to the denominator", kNotNegative);
     OptimizerOptions::describe(list);
   }
 };

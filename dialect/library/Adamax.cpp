@@ -16,15 +16,16 @@ struct AdamaxOptions : MomentumOptions {
   double lr = 2e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0;
 
   void describe(OptionList &list) {
-    list.add("lr", lr, "learning rate");
+    list.add("lr", lr, "learning rate", kNotNegative);
     list.add(
         "beta1", beta1,
         "decay of the mean of gradients; one of at most 0.5 makes a program "
-        "for all decays, others one for decays above 0.5");
-    list.add("beta2", beta2, "decay of the largest gradient");
-    list.add("eps", eps, "added to the magnitude of gradients");
+        "for all decays, others one for decays above 0.5",
+        kDecay);
+    list.add("beta2", beta2, "decay of the largest gradient", kDecay);
+    list.add("eps", eps, "added to the magnitude of gradients", kNotNegative);
     list.add("weight_decay", weightDecay,
-             "weight decay; 0 omits it from the program");
+             "weight decay; 0 omits it from the program", kNotNegative);
     MomentumOptions::describe(list);
   }
 };

@@ -21,15 +21,17 @@ struct AdanOptions : MomentumOptions {
   bool noProx = false;
 
   void describe(OptionList &list) {
-    list.add("lr", lr, "learning rate");
-    list.add("beta1", beta1, "decay of the mean of gradients");
-    list.add("beta2", beta2, "decay of the mean of differences of gradients");
-    list.add("beta3", beta3, "decay of the mean of squares");
-    list.add("eps", eps, "added to the denominator");
+    list.add("lr", lr, "learning rate", kNotNegative);
+    list.add("beta1", beta1, "decay of the mean of gradients", kDecay);
+    list.add("beta2", beta2, "decay of the mean of differences of gradients",
+             kDecay);
+    list.add("beta3", beta3, "decay of the mean of squares", kDecay);
+    list.add("eps", eps, "added to the denominator", kNotNegative);
     list.add("weight_decay", weightDecay,
-             "weight decay; 0 omits it from the program");
+             "weight decay; 0 omits it from the program", kNotNegative);
     list.add("max_grad_norm", maxGradNorm,
-             "largest norm of all gradients; 0 omits the clipping");
+             "largest norm of all gradients; 0 omits the clipping",
+             kNotNegative);
     list.add("no_prox", noProx, "decay before the step, as AdamW does");
     MomentumOptions::describe(list);
   }

@@ -21,18 +21,20 @@ struct AdemamixOptions : MomentumOptions {
   double beta3Warmup = 0, alphaWarmup = 0, eps = 1e-8, weightDecay = 0;
 
   void describe(OptionList &list) {
-    list.add("lr", lr, "learning rate");
-    list.add("beta1", beta1, "decay of the fast mean of gradients");
-    list.add("beta2", beta2, "decay of the mean of squared gradients");
-    list.add("beta3", beta3, "decay of the slow mean of gradients");
-    list.add("alpha", alpha, "weight of the slow mean");
+    list.add("lr", lr, "learning rate", kNotNegative);
+    list.add("beta1", beta1, "decay of the fast mean of gradients", kDecay);
+    list.add("beta2", beta2, "decay of the mean of squared gradients", kDecay);
+    list.add("beta3", beta3, "decay of the slow mean of gradients", kDecay);
+    list.add("alpha", alpha, "weight of the slow mean", kNotNegative);
     list.add("beta3_warmup", beta3Warmup,
-             "steps in which beta3 grows from beta1; 0 omits the schedule");
+             "steps in which beta3 grows from beta1; 0 omits the schedule",
+             kNotNegative);
     list.add("alpha_warmup", alphaWarmup,
-             "steps in which alpha grows from 0; 0 omits the schedule");
-    list.add("eps", eps, "added to the denominator");
+             "steps in which alpha grows from 0; 0 omits the schedule",
+             kNotNegative);
+    list.add("eps", eps, "added to the denominator", kNotNegative);
     list.add("weight_decay", weightDecay,
-             "weight decay; 0 omits it from the program");
+             "weight decay; 0 omits it from the program", kNotNegative);
     MomentumOptions::describe(list);
   }
 };

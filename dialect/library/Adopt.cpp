@@ -20,15 +20,16 @@ struct AdoptOptions : MomentumOptions {
   bool clip = true, decouple = false;
 
   void describe(OptionList &list) {
-    list.add("lr", lr, "learning rate");
+    list.add("lr", lr, "learning rate", kNotNegative);
     list.add(
         "beta1", beta1,
         "decay of the mean of scaled gradients; one of at most 0.5 makes a "
-        "program for all decays, others one for decays above 0.5");
-    list.add("beta2", beta2, "decay of the mean of squared gradients");
-    list.add("eps", eps, "smallest denominator");
+        "program for all decays, others one for decays above 0.5",
+        kDecay);
+    list.add("beta2", beta2, "decay of the mean of squared gradients", kDecay);
+    list.add("eps", eps, "smallest denominator", kNotNegative);
     list.add("weight_decay", weightDecay,
-             "weight decay; 0 omits it from the program");
+             "weight decay; 0 omits it from the program", kNotNegative);
     list.add("clip", clip,
              "clip scaled gradients at the fourth root of the number of steps");
     list.add("decouple", decouple,

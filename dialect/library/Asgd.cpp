@@ -17,12 +17,13 @@ struct AsgdOptions : OptimizerOptions {
   double lr = 1e-2, lambd = 1e-4, alpha = 0.75, t0 = 1e6, weightDecay = 0;
 
   void describe(OptionList &list) {
-    list.add("lr", lr, "learning rate");
-    list.add("lambd", lambd, "decay of the parameters and of the rate");
-    list.add("alpha", alpha, "power of the decay of the rate");
+    list.add("lr", lr, "learning rate", kNotNegative);
+    list.add("lambd", lambd, "decay of the parameters and of the rate",
+             kNotNegative);
+    list.add("alpha", alpha, "power of the decay of the rate", kNotNegative);
     list.add("t0", t0, "number of steps before averaging starts");
     list.add("weight_decay", weightDecay,
-             "weight decay; 0 omits it from the program");
+             "weight decay; 0 omits it from the program", kNotNegative);
     OptimizerOptions::describe(list);
   }
   std::string check() const {

@@ -29,7 +29,8 @@ struct ClipOptions : ListOptions {
 
   void describe(OptionList &list) {
     list.add("max_norm", maxNorm,
-             "the largest norm; larger gradients are scaled down to it");
+             "the largest norm; larger gradients are scaled down to it",
+             kNotNegative);
     ListOptions::describe(list);
   }
   std::string check() const { return {}; }
@@ -70,7 +71,7 @@ static void buildGlobalNorm(ProgramBuilder &program,
   auto sums = sumSquares(program, families, lists);
   Body body(program);
   Scalar norm = normOf(program, body, families, sums);
-  body.write(norm, scalarOf(program.f64()), "norm");
+  body.write(norm, scalarOf(program.f64()), "norm" + options.scalarSuffix());
   program.result(body.map().front());
 }
 
@@ -79,7 +80,8 @@ static void buildClipByGlobalNorm(ProgramBuilder &program,
   auto families = familiesOf(options, program.getBuilder().getContext());
   auto lists = gradients(program, families);
   auto sums = sumSquares(program, families, lists);
-  Value maxNorm = program.scalar("max_norm", options.maxNorm);
+  Value maxNorm =
+      program.scalar("max_norm" + options.scalarSuffix(), options.maxNorm);
 
   Body body(program);
   Scalar norm = normOf(program, body, families, sums);
@@ -87,7 +89,7 @@ static void buildClipByGlobalNorm(ProgramBuilder &program,
   Scalar padded = (norm + norm.constant(1e-6, "tiny")).as("padded");
   Scalar ratio = (most / padded).as("ratio");
   Scalar clip = minimum(ratio, norm.constant(1.0, "one")).as("clip");
-  body.write(norm, scalarOf(program.f64()), "norm");
+  body.write(norm, scalarOf(program.f64()), "norm" + options.scalarSuffix());
   body.write(clip, scalarOf(program.f64()), "clip");
   auto scalars = body.map();
 
@@ -103,9 +105,10 @@ static void buildClipByGlobalNorm(ProgramBuilder &program,
 }
 
 std::vector<Entry> clipPrograms() {
-  return {program("clip_by_global_norm",
-                  "scale gradients so that their global norm has a maximum",
-                  buildClipByGlobalNorm),
+  return {limiting(
+              program("clip_by_global_norm",
+                      "scale gradients so that their global norm has a maximum",
+                      buildClipByGlobalNorm)),
           program("global_norm", "the Euclidean norm of all gradients",
                   buildGlobalNorm)};
 }

@@ -69,6 +69,8 @@ private:
     unsigned firstPart, lastPart;
     /// The update that the list belongs to.
     std::optional<unsigned> owner;
+    /// The part that limits the gradients of the list.
+    std::optional<unsigned> limiter;
   };
   struct Result {
     Value value;
@@ -97,6 +99,7 @@ private:
   }
   LogicalResult add(unsigned part);
   LogicalResult checkOwner(unsigned part, const Argument &argument);
+  LogicalResult checkSize(unsigned part, Argument &argument);
   FailureOr<Bound> bind(unsigned part, BlockArgument argument);
   FailureOr<Bound> takeResult(unsigned part, BlockArgument argument,
                               Result &result);
@@ -149,11 +152,25 @@ LogicalResult Composer::checkOwner(unsigned part, const Argument &argument) {
   if (roles[part].isUpdate)
     return error << "expected one program that updates '" << argument.name
                  << "', found '" << owner << "' and '" << other
-                 << "': leave one of these programs out";
+                 << "': leave one of these programs out, or give it lists of "
+                    "its own with the option 'lists'";
   return error << "expected '" << owner << "', which updates parameters by '"
                << argument.name << "', as the last program with this list, "
                << "found '" << other << "' after it: write '" << other
                << "' before '" << owner << "'";
+}
+
+/// A limit holds for gradients of their true size.
+LogicalResult Composer::checkSize(unsigned part, Argument &argument) {
+  if (parts[part].use == GradientUse::limits)
+    argument.limiter = part;
+  if (parts[part].use != GradientUse::sizes || !argument.limiter)
+    return success();
+  StringRef limiter = parts[*argument.limiter].text, text = parts[part].text;
+  return emitError(parts[part].loc)
+         << "expected '" << text << "' before '" << limiter
+         << "', which limits gradients of their true size, found it after: "
+         << "write '" << text << "' before '" << limiter << "'";
 }
 
 Composer::Bound Composer::addArgument(unsigned part, BlockArgument argument) {
@@ -163,7 +180,9 @@ Composer::Bound Composer::addArgument(unsigned part, BlockArgument argument) {
   StringRef name = nameOf(argument);
   unsigned number = arguments.size();
   argumentOfName.try_emplace(name, number);
-  arguments.push_back({name, attributes, part, part, {}});
+  arguments.push_back({name, attributes, part, part, {}, {}});
+  if (isCalled(name, "grad") && parts[part].use == GradientUse::limits)
+    arguments.back().limiter = part;
   return {function.getBody().front().addArgument(argument.getType(),
                                                  argument.getLoc()),
           number};
@@ -219,8 +238,11 @@ FailureOr<Composer::Bound> Composer::bind(unsigned part,
     Argument &shared = arguments[known->second];
     if (failed(checkOwner(part, shared)))
       return failure();
-    if (isCalled(name, "grad"))
+    if (isCalled(name, "grad")) {
+      if (failed(checkSize(part, shared)))
+        return failure();
       roles[shared.lastPart].passesOn = true;
+    }
     shared.lastPart = part;
   }
   auto fed = resultOfName.find(name);
@@ -344,7 +366,7 @@ LogicalResult Composer::checkGradients() {
       return emitError(part.loc)
              << "expected a program after '" << part.text << "' with its list '"
              << role.gradients
-             << "', found none: give all programs the same 'dtype'";
+             << "', found none: give all programs the same 'dtype' and 'lists'";
     isBeforeUpdate |= role.isUpdate;
   }
   return success();

@@ -29,12 +29,17 @@ inline constexpr llvm::StringLiteral kFoundInf = "found_inf";
 /// program that replaces parameters is an update.
 inline constexpr llvm::StringLiteral kParam = "param", kGrad = "grad";
 
+/// A use of gradients: some programs give them their true size, and others
+/// limit it.
+enum class GradientUse { other, sizes, limits };
+
 /// A part of a composition: a module of one function. Errors, at `loc`, call it
 /// `text`.
 struct Part {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   llvm::StringRef text;
   mlir::Location loc;
+  GradientUse use = GradientUse::other;
 };
 
 /// The program that runs the parts, one after another, in work that is linear
@@ -48,8 +53,8 @@ struct Part {
 ///
 /// Emits an error if arguments of one name have different types or defaults, or
 /// if the order makes no sense: the lists of an update are its own, so no later
-/// part can take them, and gradients before an update have to reach a later
-/// part.
+/// part can take them, gradients before an update have to reach a later part,
+/// and gradients have their true size before a part limits it.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 compose(llvm::MutableArrayRef<Part> parts);
 

@@ -10,23 +10,26 @@
 namespace heddle::library {
 
 void HeavyBallOptions::describe(OptionList &list) {
-  list.add("lr", lr, "learning rate");
-  list.add("momentum", momentum, "momentum; 0 omits the momentum buffer");
+  list.add("lr", lr, "learning rate", kNotNegative);
+  list.add("momentum", momentum, "momentum; 0 omits the momentum buffer",
+           kNotNegative);
   list.add("dampening", dampening,
            "fraction of a gradient that is not added to the momentum buffer");
   list.add("weight_decay", weightDecay,
-           "weight decay; 0 omits it from the program");
+           "weight decay; 0 omits it from the program", kNotNegative);
   list.add("nesterov", nesterov, "use Nesterov momentum");
   MomentumOptions::describe(list);
 }
 
 std::string HeavyBallOptions::check() const {
+  std::string found = ", found momentum=" + numberText(momentum) +
+                      ",dampening=" + numberText(dampening);
   if (nesterov && (momentum == 0 || dampening != 0))
-    return "'nesterov=true' needs 'momentum' and no 'dampening'";
+    return "option 'nesterov=true' needs a momentum and no dampening" + found;
   if (dampening != 0 && momentum == 0)
-    return "'dampening' needs 'momentum'";
+    return "option 'dampening' needs a momentum" + found;
   if (cautious && momentum == 0)
-    return "'cautious=true' needs 'momentum'";
+    return "option 'cautious=true' needs a momentum" + found;
   return {};
 }
 

@@ -21,14 +21,15 @@ struct LambOptions : MomentumOptions {
   bool corrects = true, decoupled = true, averages = true, nvlamb = false;
 
   void describe(OptionList &list) {
-    list.add("lr", lr, "learning rate");
-    list.add("beta1", beta1, "decay of the mean of gradients");
-    list.add("beta2", beta2, "decay of the mean of squared gradients");
-    list.add("eps", eps, "added to the denominator");
+    list.add("lr", lr, "learning rate", kNotNegative);
+    list.add("beta1", beta1, "decay of the mean of gradients", kDecay);
+    list.add("beta2", beta2, "decay of the mean of squared gradients", kDecay);
+    list.add("eps", eps, "added to the denominator", kNotNegative);
     list.add("weight_decay", weightDecay,
-             "weight decay; 0 omits it from the program");
+             "weight decay; 0 omits it from the program", kNotNegative);
     list.add("max_grad_norm", maxGradNorm,
-             "largest norm of all gradients; 0 omits the clipping");
+             "largest norm of all gradients; 0 omits the clipping",
+             kNotNegative);
     list.add("bias_correction", corrects, "correct the bias of both means");
     list.add("adam_w_mode", decoupled,
              "add the decay to the update, not to the gradients");

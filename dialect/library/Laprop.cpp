@@ -21,13 +21,14 @@ struct LapropOptions : MomentumOptions {
   bool amsgrad = false, centered = false;
 
   void describe(OptionList &list) {
-    list.add("lr", lr, "learning rate");
-    list.add("beta1", beta1, "decay of the mean of scaled gradients");
-    list.add("beta2", beta2, "decay of the mean of squared gradients");
-    list.add("eps", eps, "added to the denominator");
+    list.add("lr", lr, "learning rate", kNotNegative);
+    list.add("beta1", beta1, "decay of the mean of scaled gradients", kDecay);
+    list.add("beta2", beta2, "decay of the mean of squared gradients", kDecay);
+    list.add("eps", eps, "added to the denominator", kNotNegative);
     list.add("weight_decay", weightDecay,
              "weight decay, not multiplied by the learning rate; 0 omits it "
-             "from the program");
+             "from the program",
+             kNotNegative);
     list.add("amsgrad", amsgrad,
              "divide by the largest mean of squares so far");
     list.add("centered", centered,

@@ -27,8 +27,8 @@ struct LarsOptions : HeavyBallOptions {
   void describe(OptionList &list) {
     HeavyBallOptions::describe(list);
     list.add("trust_coefficient", trust,
-             "ratio of the norms of a step and of its parameter");
-    list.add("eps", eps, "added to the norm of the gradient");
+             "ratio of the norms of a step and of its parameter", kNotNegative);
+    list.add("eps", eps, "added to the norm of the gradient", kNotNegative);
     list.add("clip", clip, "never step further than without LARS (LARC)");
   }
 };

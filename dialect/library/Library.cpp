@@ -69,6 +69,8 @@ private:
   LogicalResult readOption(StringRef setting, StringRef program,
                            OptionList &options);
   FailureOr<Request> readRequest(StringRef part);
+  LogicalResult shareLists(StringRef dtype, ArrayRef<StringRef> parts,
+                           MutableArrayRef<Request> requests);
   FailureOr<OwningOpRef<ModuleOp>> build(const Request &request,
                                          StringRef part);
 
@@ -152,6 +154,7 @@ FailureOr<Request> Reader::readRequest(StringRef part) {
   if (failed(entry))
     return failure();
   Request request = (*entry)->request();
+  request.use = (*entry)->use;
   SmallVector<StringRef> list;
   if (name.size() != part.size())
     settings.split(list, ',');
@@ -171,6 +174,43 @@ FailureOr<OwningOpRef<ModuleOp>> Reader::build(const Request &request,
   return module;
 }
 
+/// A dtype of one program of a composition applies to the others, too. If some
+/// program names its lists, a program without `lists` that is no optimizer has
+/// the lists of all programs.
+LogicalResult Reader::shareLists(StringRef dtype, ArrayRef<StringRef> parts,
+                                 MutableArrayRef<Request> requests) {
+  std::string shared = dtype.str();
+  for (Request &request : requests)
+    if (Option *option = request.options.find("dtype"); option && option->given)
+      shared = option->getValue();
+  std::vector<ListOptions::FamilyName> all;
+  SmallVector<ListOptions *> followers;
+  bool areNamed = false;
+  for (auto [part, request] : llvm::zip_equal(parts, requests)) {
+    Option *option = request.options.find("dtype");
+    if (option && !option->given && !shared.empty() && !option->parse(shared))
+      return emitError(at(part))
+             << "option 'dtype' expects " << option->getExpected()
+             << ", found '" << shared << "'";
+    ListOptions *lists = request.lists.get();
+    if (!lists)
+      continue;
+    bool isNamed = !lists->lists.parts().empty();
+    areNamed |= isNamed;
+    if (!isNamed && !request.isOptimizer) {
+      followers.push_back(lists);
+      continue;
+    }
+    for (const ListOptions::FamilyName &family : lists->families())
+      if (!llvm::is_contained(all, family))
+        all.push_back(family);
+  }
+  if (areNamed)
+    for (ListOptions *lists : followers)
+      lists->others = all;
+  return success();
+}
+
 FailureOr<OwningOpRef<ModuleOp>> Reader::read(StringRef dtype) {
   SmallVector<StringRef> parts = splitPrograms(text);
   SmallVector<Request> requests;
@@ -180,24 +220,16 @@ FailureOr<OwningOpRef<ModuleOp>> Reader::read(StringRef dtype) {
       return failure();
     requests.push_back(std::move(*request));
   }
-  // A dtype of one program of a composition applies to the others, too.
-  std::string shared = dtype.str();
-  for (Request &request : requests)
-    if (Option *option = request.options.find("dtype"); option && option->given)
-      shared = option->getValue();
+  if (failed(shareLists(dtype, parts, requests)))
+    return failure();
   std::vector<Part> built;
   for (auto [part, request] : llvm::zip_equal(parts, requests)) {
-    Option *option = request.options.find("dtype");
-    if (option && !option->given && !shared.empty() && !option->parse(shared))
-      return emitError(at(part))
-             << "option 'dtype' expects " << option->getExpected()
-             << ", found '" << shared << "'";
     if (std::string error = request.check(); !error.empty())
       return emitError(at(part)) << error;
     auto module = build(request, part);
     if (failed(module))
       return failure();
-    built.push_back({std::move(*module), part, at(part)});
+    built.push_back({std::move(*module), part, at(part), request.use});
   }
   if (built.size() == 1)
     return std::move(built.front().module);

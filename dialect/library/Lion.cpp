@@ -16,11 +16,11 @@ struct LionOptions : MomentumOptions {
   double lr = 1e-4, beta1 = 0.9, beta2 = 0.99, weightDecay = 0;
 
   void describe(OptionList &list) {
-    list.add("lr", lr, "learning rate");
-    list.add("beta1", beta1, "weight of the mean in the direction");
-    list.add("beta2", beta2, "decay of the mean of gradients");
+    list.add("lr", lr, "learning rate", kNotNegative);
+    list.add("beta1", beta1, "weight of the mean in the direction", kDecay);
+    list.add("beta2", beta2, "decay of the mean of gradients", kDecay);
     list.add("weight_decay", weightDecay,
-             "weight decay; 0 omits it from the program");
+             "weight decay; 0 omits it from the program", kNotNegative);
     MomentumOptions::describe(list);
   }
 };

@@ -21,12 +21,12 @@ struct NovogradOptions : MomentumOptions {
   bool averages = false, amsgrad = false;
 
   void describe(OptionList &list) {
-    list.add("lr", lr, "learning rate");
-    list.add("beta1", beta1, "decay of the sum of scaled gradients");
-    list.add("beta2", beta2, "decay of the mean of squared norms");
-    list.add("eps", eps, "added to the denominator");
+    list.add("lr", lr, "learning rate", kNotNegative);
+    list.add("beta1", beta1, "decay of the sum of scaled gradients", kDecay);
+    list.add("beta2", beta2, "decay of the mean of squared norms", kDecay);
+    list.add("eps", eps, "added to the denominator", kNotNegative);
     list.add("weight_decay", weightDecay,
-             "weight decay; 0 omits it from the program");
+             "weight decay; 0 omits it from the program", kNotNegative);
     list.add("grad_averaging", averages,
              "take a mean of scaled gradients, not a sum");
     list.add("amsgrad", amsgrad, "divide by the largest mean so far");

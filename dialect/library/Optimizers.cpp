@@ -30,7 +30,8 @@ void OptimizerOptions::describe(OptionList &list) {
            "member");
   list.add("ema", ema,
            "decay of an exponential moving average of the parameters, in the "
-           "list 'ema'; 0 omits it from the program");
+           "list 'ema'; 0 omits it from the program",
+           kDecay);
   list.add("zero_grad", zeroGrad, "set gradients to zero after their last use");
   schedule.describe(list);
   ListOptions::describe(list);
@@ -48,21 +49,18 @@ static bool isShort(StringRef dtype) {
 }
 
 std::string OptimizerOptions::checkTypes() const {
-  std::vector<StringRef> types = dtype.parts();
   std::string found = ", found dtype=" + dtype.value;
-  auto hasType = [&](StringRef type) {
-    return llvm::is_contained(types, type);
-  };
   if (master.value == "split" && (!hasType("bf16") || hasType("f16")))
     return "option 'master=split' keeps f32 numbers as bf16 parameters and the "
            "rest: expected dtype bf16, alone or with f32 and f64" +
            found;
-  if (master.value == "f32" && !llvm::any_of(types, isShort))
+  if (master.value == "f32" && !hasType("f16") && !hasType("bf16"))
     return "option 'master=f32' keeps f32 numbers behind parameters of 16 "
            "bits: expected dtype bf16 or f16, alone or with others" +
            found;
-  bool hasShort = llvm::any_of(types, [&](StringRef type) {
-    return isShort(state.value == "param" ? type : StringRef(state.value)) ||
+  bool hasShort = llvm::any_of(families(), [&](const FamilyName &family) {
+    const std::string &type = family.dtype;
+    return isShort(state.value == "param" ? type : state.value) ||
            (isShort(type) && master.value == "none");
   });
   if (rounding.value == "stochastic" && !hasShort)
@@ -73,13 +71,7 @@ std::string OptimizerOptions::checkTypes() const {
   return {};
 }
 
-std::string OptimizerOptions::checkTail() const {
-  if (!(ema >= 0 && ema < 1))
-    return "option 'ema' is the decay of an average: expected a number from 0 "
-           "to below 1, found " +
-           numberText(ema);
-  return schedule.check();
-}
+std::string OptimizerOptions::checkTail() const { return schedule.check(); }
 
 Type OptimizerOptions::stateOf(const Family &family) const {
   return state.value == "param"

@@ -52,19 +52,19 @@ struct MomentumOptions : OptimizerOptions {
 };
 
 /// Declares hyperparameters: a device scalar for all members and families, or,
-/// with groups, one value for each member of each family (`suffix` names the
-/// family).
+/// with groups, one value for each member of each family. `suffix` ends their
+/// names.
 class Hyperparameters {
 public:
   Hyperparameters(ProgramBuilder &program, bool groups, llvm::StringRef suffix)
-      : program(program), groups(groups), suffix(groups ? suffix : "") {}
+      : program(program), groups(groups), suffix(suffix) {}
 
   mlir::Value declare(llvm::StringRef name, double value) {
+    std::string full = (name + suffix).str();
     if (!groups)
-      return program.scalar(name, value);
-    return program.list((name + suffix).str(), 0, program.f64(), value);
+      return program.scalar(full, value);
+    return program.list(full, 0, program.f64(), value);
   }
-  llvm::StringRef getSuffix() const { return suffix; }
 
 private:
   ProgramBuilder &program;

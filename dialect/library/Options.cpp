@@ -20,10 +20,33 @@ using namespace mlir;
 
 namespace heddle::library {
 
-std::vector<StringRef> Choices::parts() const {
+static std::vector<StringRef> splitWords(StringRef value) {
   SmallVector<StringRef> parts;
-  StringRef(value).split(parts, '/');
+  value.split(parts, '/');
   return {parts.begin(), parts.end()};
+}
+
+std::vector<StringRef> Choices::parts() const { return splitWords(value); }
+
+std::vector<StringRef> Names::parts() const {
+  if (value == Names().value)
+    return {};
+  return splitWords(value);
+}
+
+bool Range::holds(double number) const {
+  return (takesLeast ? number >= least : number > least) &&
+         (takesMost ? number <= most : number < most);
+}
+
+std::string Range::getText() const {
+  std::string from = std::isfinite(least)
+                         ? (takesLeast ? "from " : "above ") + numberText(least)
+                         : "";
+  std::string to = std::isfinite(most)
+                       ? (takesMost ? "to " : "to below ") + numberText(most)
+                       : "";
+  return from + (from.empty() || to.empty() ? "" : " ") + to;
 }
 
 namespace {
@@ -53,16 +76,30 @@ std::string Option::getType() const {
       Overloaded{[](bool *) -> std::string { return "bool"; },
                  [](int64_t *) -> std::string { return "int"; },
                  [](double *) -> std::string { return "float"; },
+                 [](Names *) -> std::string { return "names"; },
                  [](auto *choice) { return llvm::join(choice->words, "|"); }},
       target);
 }
 
 std::string Option::getExpected() const {
+  std::string limits = range.getText();
+  auto inRange = [&](StringRef kind, StringRef any) {
+    return limits.empty() ? any.str() : (kind + " " + limits).str();
+  };
   return std::visit(
       Overloaded{[](bool *) -> std::string { return "true or false"; },
-                 [](int64_t *) -> std::string { return "a whole number"; },
-                 [](double *) -> std::string {
-                   return "a finite number in the range of f64";
+                 [&](int64_t *) {
+                   return inRange("a whole number", "a whole number");
+                 },
+                 [&](double *) {
+                   return inRange(std::isfinite(range.most) ? "a number"
+                                                            : "a finite number",
+                                  "a finite number in the range of f64");
+                 },
+                 [](Names *) -> std::string {
+                   return "one or several names of lowercase letters, digits "
+                          "and '_' that begin with a letter, each at most "
+                          "once, joined by '/'";
                  },
                  [](Choice *choice) {
                    return "one of " + llvm::join(choice->words, ", ");
@@ -110,6 +147,25 @@ static bool parseInto(double *target, StringRef text) {
   return true;
 }
 
+static bool isName(StringRef text) {
+  constexpr size_t longest = 64;
+  return !text.empty() && text.size() <= longest &&
+         llvm::isLower(text.front()) && llvm::all_of(text, [](char c) {
+           return llvm::isLower(c) || llvm::isDigit(c) || c == '_';
+         });
+}
+
+static bool parseInto(Names *target, StringRef text) {
+  Names parsed{text.str()};
+  std::vector<StringRef> parts = parsed.parts();
+  for (auto [k, part] : llvm::enumerate(parts))
+    if (!isName(part) || part == Names().value ||
+        llvm::is_contained(ArrayRef(parts).take_front(k), part))
+      return false;
+  *target = parsed;
+  return true;
+}
+
 static bool parseInto(Choice *target, StringRef text) {
   if (!llvm::is_contained(target->words, text))
     return false;
@@ -129,8 +185,21 @@ static bool parseInto(Choices *target, StringRef text) {
 }
 
 bool Option::parse(StringRef text) {
-  return std::visit([&](auto *target) { return parseInto(target, text); },
-                    target);
+  return std::visit(
+      [&](auto *target) {
+        using T = std::remove_pointer_t<decltype(target)>;
+        if constexpr (std::is_same_v<T, double> || std::is_same_v<T, int64_t>) {
+          T number;
+          if (!parseInto(&number, text) ||
+              !range.holds(static_cast<double>(number)))
+            return false;
+          *target = number;
+          return true;
+        } else {
+          return parseInto(target, text);
+        }
+      },
+      target);
 }
 
 Option *OptionList::find(StringRef name) {
@@ -166,6 +235,38 @@ void ListOptions::describe(OptionList &list) {
   list.add("dtype", dtype,
            "element type of parameters and gradients; with several, as in "
            "'f32/bf16', each has its own family of lists");
+  list.add("lists", lists,
+           "names of the lists, beside those of another program: 'muon' makes "
+           "'param_muon', 'grad_muon' and so on; with several, as in "
+           "'muon/rest', each has its own family of lists");
+}
+
+std::vector<ListOptions::FamilyName> ListOptions::families() const {
+  if (lists.parts().empty() && !others.empty())
+    return others;
+  std::vector<StringRef> names = lists.parts(), types = dtype.parts();
+  if (names.empty())
+    names.push_back("");
+  std::vector<FamilyName> families;
+  for (StringRef name : names)
+    for (StringRef type : types)
+      families.push_back({(name.empty() ? "" : "_" + name).str() +
+                              (types.size() > 1 ? "_" + type : "").str(),
+                          type.str()});
+  return families;
+}
+
+bool ListOptions::hasType(StringRef type) const {
+  return llvm::any_of(families(), [&](const FamilyName &family) {
+    return family.dtype == type;
+  });
+}
+
+std::string ListOptions::scalarSuffix() const {
+  std::string suffix;
+  for (StringRef name : lists.parts())
+    suffix += ("_" + name).str();
+  return suffix;
 }
 
 Type typeNamed(StringRef name, MLIRContext *context) {
@@ -182,11 +283,9 @@ Type typeNamed(StringRef name, MLIRContext *context) {
 std::vector<Family> familiesOf(const ListOptions &options,
                                MLIRContext *context) {
   std::vector<Family> families;
-  std::vector<StringRef> names = options.dtype.parts();
-  for (StringRef name : names) {
-    Type storage = typeNamed(name, context);
-    families.push_back({names.size() > 1 ? ("_" + name).str() : "", storage,
-                        foreach::computeType(storage)});
+  for (const ListOptions::FamilyName &name : options.families()) {
+    Type storage = typeNamed(name.dtype, context);
+    families.push_back({name.suffix, storage, foreach::computeType(storage)});
   }
   return families;
 }

@@ -16,6 +16,7 @@
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <limits>
 #include <string>
 #include <variant>
 #include <vector>
@@ -36,11 +37,32 @@ struct Choices {
   std::vector<llvm::StringRef> parts() const;
 };
 
+/// Names that the text of a program chooses, written `muon/rest`, or `none`.
+struct Names {
+  std::string value = "none";
+
+  std::vector<llvm::StringRef> parts() const;
+};
+
+/// The numbers that an option takes.
+struct Range {
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+  bool takesLeast = true, takesMost = true;
+
+  bool holds(double number) const;
+  /// "from 0 to below 1", or an empty string if every number is in it.
+  std::string getText() const;
+};
+
 /// One option: its value, and the help text for users.
 struct Option {
   std::string name;
-  std::variant<bool *, int64_t *, double *, Choice *, Choices *> target;
+  std::variant<bool *, int64_t *, double *, Choice *, Choices *, Names *>
+      target;
   std::string help;
+  /// The range of a number.
+  Range range;
   /// Whether the text of the program sets it.
   bool given = false;
 
@@ -50,15 +72,17 @@ struct Option {
   std::string getExpected() const;
   /// The value as text.
   std::string getValue() const;
-  /// Stores the value of `text`; returns false if its type does not match.
+  /// Stores the value of `text`; returns false if its type does not match, or
+  /// if it is out of the range.
   bool parse(llvm::StringRef text);
 };
 
 class OptionList {
 public:
   template <typename T>
-  void add(llvm::StringRef name, T &target, llvm::StringRef help) {
-    options.push_back({name.str(), &target, help.str()});
+  void add(llvm::StringRef name, T &target, llvm::StringRef help,
+           Range range = {}) {
+    options.push_back({name.str(), &target, help.str(), range});
   }
 
   Option *find(llvm::StringRef name);
@@ -77,17 +101,37 @@ std::string numberText(double number);
 llvm::StringRef nearest(llvm::StringRef word,
                         llvm::ArrayRef<llvm::StringRef> words);
 
-/// The element types of a program's lists.
+/// Ranges of hyperparameters.
+inline constexpr Range kNotNegative{0}, kPositive{0, Range().most, false};
+/// Decays of means: [0, 1).
+inline constexpr Range kDecay{0, 1, true, false};
+
+/// The names and element types of a program's lists.
 struct ListOptions {
   Choices dtype{"f32", {"f64", "f32", "f16", "bf16"}};
+  Names lists;
+
+  /// One family: the suffix of its names, and its element type.
+  struct FamilyName {
+    std::string suffix, dtype;
+
+    bool operator==(const FamilyName &) const = default;
+  };
+  /// The families of the other programs of a composition, if some name theirs.
+  /// A program without `lists` that is no optimizer has them all.
+  std::vector<FamilyName> others;
 
   void describe(OptionList &list);
+  std::vector<FamilyName> families() const;
+  bool hasType(llvm::StringRef type) const;
+  /// The suffix of the names of scalars: `_muon` if `lists` names the lists.
+  std::string scalarSuffix() const;
 };
 
-/// One family of lists. Each family has its own element type.
+/// One family of lists: a list of parameters, and those beside it.
 struct Family {
-  /// The suffix of the names of its lists if there are several families:
-  /// `_bf16`.
+  /// The suffix of the names of its lists if they have names, or several
+  /// types: `_muon`, `_bf16` or `_muon_bf16`.
   std::string suffix;
   /// The storage type of parameters and gradients, and the compute type.
   mlir::Type storage, compute;

@@ -24,17 +24,20 @@ struct ProdigyOptions : MomentumOptions {
   bool decoupled = true, corrects = false, safeguards = false;
 
   void describe(OptionList &list) {
-    list.add("lr", lr, "factor of the estimated learning rate");
-    list.add("beta1", beta1, "decay of the mean of gradients");
-    list.add("beta2", beta2, "decay of the mean of squared gradients");
-    list.add("beta3", beta3, "decay of the sums; 0 is the root of beta2");
-    list.add("eps", eps, "added to the denominator, times the estimate");
+    list.add("lr", lr, "factor of the estimated learning rate", kNotNegative);
+    list.add("beta1", beta1, "decay of the mean of gradients", kDecay);
+    list.add("beta2", beta2, "decay of the mean of squared gradients", kDecay);
+    list.add("beta3", beta3, "decay of the sums; 0 is the root of beta2",
+             kDecay);
+    list.add("eps", eps, "added to the denominator, times the estimate",
+             kNotNegative);
     list.add("weight_decay", weightDecay,
-             "weight decay; 0 omits it from the program");
-    list.add("d0", d0, "estimate before the first step");
-    list.add("d_coef", coefficient, "factor of the estimate");
+             "weight decay; 0 omits it from the program", kNotNegative);
+    list.add("d0", d0, "estimate before the first step", kPositive);
+    list.add("d_coef", coefficient, "factor of the estimate", kNotNegative);
     list.add("growth_rate", growth,
-             "largest growth of the estimate in a step; 0 is no limit");
+             "largest growth of the estimate in a step; 0 is no limit",
+             kNotNegative);
     list.add("decouple", decoupled,
              "apply the decay to the parameters, not to the gradients");
     list.add("use_bias_correction", corrects, "correct the bias of both means");

@@ -11,6 +11,7 @@
 #ifndef HEDDLE_DIALECT_LIBRARY_PROGRAMS_H
 #define HEDDLE_DIALECT_LIBRARY_PROGRAMS_H
 
+#include "dialect/library/Compose.h"
 #include "dialect/library/RuleProgram.h"
 
 #include <functional>
@@ -21,15 +22,31 @@ namespace heddle::library {
 /// The options of one program, and the functions that check them and build it.
 struct Request {
   OptionList options;
+  /// The names and element types of its lists; null: it has other options.
+  std::shared_ptr<ListOptions> lists;
   /// The error if options contradict each other, or an empty string.
   std::function<std::string()> check;
   std::function<void(ProgramBuilder &)> build;
+  GradientUse use = GradientUse::other;
+  bool isOptimizer = false;
 };
 
 struct Entry {
   llvm::StringRef name, summary;
   std::function<Request()> request;
+  GradientUse use = GradientUse::other;
 };
+
+/// The entry of a program that gives gradients their true size, or one that
+/// limits it.
+inline Entry sizing(Entry entry) {
+  entry.use = GradientUse::sizes;
+  return entry;
+}
+inline Entry limiting(Entry entry) {
+  entry.use = GradientUse::limits;
+  return entry;
+}
 
 /// An entry with any function of options that builds a program. Options have
 /// the functions `describe` and `check`.
@@ -40,6 +57,9 @@ Entry entryOf(llvm::StringRef name, llvm::StringRef summary, Options defaults,
             auto options = std::make_shared<Options>(defaults);
             Request request;
             options->describe(request.options);
+            if constexpr (std::is_base_of_v<ListOptions, Options>)
+              request.lists = options;
+            request.isOptimizer = std::is_base_of_v<OptimizerOptions, Options>;
             request.check = [=]() -> std::string {
               if constexpr (std::is_base_of_v<OptimizerOptions, Options>)
                 for (std::string error :

@@ -18,17 +18,21 @@ struct RmspropOptions : MomentumOptions {
   bool centered = false;
 
   void describe(OptionList &list) {
-    list.add("lr", lr, "learning rate");
-    list.add("alpha", alpha, "decay of the mean of squared gradients");
-    list.add("eps", eps, "added to the denominator");
+    list.add("lr", lr, "learning rate", kNotNegative);
+    list.add("alpha", alpha, "decay of the mean of squared gradients",
+             kNotNegative);
+    list.add("eps", eps, "added to the denominator", kNotNegative);
     list.add("weight_decay", weightDecay,
-             "weight decay; 0 omits it from the program");
-    list.add("momentum", momentum, "momentum; 0 omits the momentum buffer");
+             "weight decay; 0 omits it from the program", kNotNegative);
+    list.add("momentum", momentum, "momentum; 0 omits the momentum buffer",
+             kNotNegative);
     list.add("centered", centered, "divide by an estimate of the variance");
     MomentumOptions::describe(list);
   }
   std::string check() const {
-    return cautious && momentum == 0 ? "'cautious=true' needs 'momentum'" : "";
+    return cautious && momentum == 0
+               ? "option 'cautious=true' needs a momentum, found momentum=0"
+               : "";
   }
 };
 } // namespace

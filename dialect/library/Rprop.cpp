@@ -17,9 +17,11 @@ struct RpropOptions : OptimizerOptions {
   double lr = 1e-2, less = 0.5, more = 1.2, least = 1e-6, most = 50;
 
   void describe(OptionList &list) {
-    list.add("lr", lr, "the step size before the first step");
-    list.add("etaminus", less, "factor of a step size whose gradient turns");
-    list.add("etaplus", more, "factor of a step size whose gradient does not");
+    list.add("lr", lr, "the step size before the first step", kNotNegative);
+    list.add("etaminus", less, "factor of a step size whose gradient turns",
+             {0, 1, false, false});
+    list.add("etaplus", more, "factor of a step size whose gradient does not",
+             {1, Range().most, false});
     list.add("step_size_min", least, "smallest step size");
     list.add("step_size_max", most, "largest step size");
     OptimizerOptions::describe(list);

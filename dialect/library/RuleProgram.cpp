@@ -91,11 +91,11 @@ void RuleProgram::declareLists(FamilyLists &lists) {
 }
 
 void RuleProgram::declareHypers(FamilyLists *lists) {
-  StringRef suffix = lists ? StringRef(lists->family.suffix) : "";
+  std::string suffix = lists ? lists->family.suffix : options.scalarSuffix();
   Hyperparameters declared(program, options.groups, suffix);
   for (const Rule::Hyper &hyper : rule.getHypers())
     if (places->reaches(hyper.leaf)) {
-      names.take((hyper.name + suffix).str());
+      names.take(hyper.name + suffix);
       values[{lists, hyper.leaf}] = declared.declare(hyper.name, hyper.value);
     }
 }

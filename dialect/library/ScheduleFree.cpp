@@ -21,9 +21,10 @@ struct ScheduleFreeOptions : OptimizerOptions {
 
   void describe(OptionList &list) {
     list.add("weight_decay", weightDecay,
-             "weight decay; 0 omits it from the program");
+             "weight decay; 0 omits it from the program", kNotNegative);
     list.add("warmup_steps", warmup,
-             "steps in which the learning rate grows; 0 omits the schedule");
+             "steps in which the learning rate grows; 0 omits the schedule",
+             kNotNegative);
     list.add("r", power, "power of the number of steps in the weights");
     list.add("weight_lr_power", lrPower,
              "power of the largest learning rate in the weights");
@@ -41,8 +42,9 @@ struct SgdOptions : ScheduleFreeOptions {
   double momentum = 0.9;
 
   void describe(OptionList &list) {
-    list.add("lr", lr, "learning rate");
-    list.add("momentum", momentum, "share of the average in the parameters");
+    list.add("lr", lr, "learning rate", kNotNegative);
+    list.add("momentum", momentum, "share of the average in the parameters",
+             {0, 1, false, false});
     ScheduleFreeOptions::describe(list);
   }
 };
@@ -52,10 +54,11 @@ struct AdamwOptions : ScheduleFreeOptions {
 
   AdamwOptions() { lr = 0.0025; }
   void describe(OptionList &list) {
-    list.add("lr", lr, "learning rate");
-    list.add("beta1", beta1, "share of the average in the parameters");
-    list.add("beta2", beta2, "decay of the mean of squared gradients");
-    list.add("eps", eps, "added to the denominator");
+    list.add("lr", lr, "learning rate", kNotNegative);
+    list.add("beta1", beta1, "share of the average in the parameters",
+             {0, 1, false, false});
+    list.add("beta2", beta2, "decay of the mean of squared gradients", kDecay);
+    list.add("eps", eps, "added to the denominator", kNotNegative);
     ScheduleFreeOptions::describe(list);
   }
 };

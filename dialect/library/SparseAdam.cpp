@@ -18,10 +18,10 @@ struct SparseAdamOptions : OptimizerOptions {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
 
   void describe(OptionList &list) {
-    list.add("lr", lr, "learning rate");
-    list.add("beta1", beta1, "decay of the mean of gradients");
-    list.add("beta2", beta2, "decay of the mean of squared gradients");
-    list.add("eps", eps, "added to the denominator");
+    list.add("lr", lr, "learning rate", kNotNegative);
+    list.add("beta1", beta1, "decay of the mean of gradients", kDecay);
+    list.add("beta2", beta2, "decay of the mean of squared gradients", kDecay);
+    list.add("eps", eps, "added to the denominator", kNotNegative);
     OptimizerOptions::describe(list);
   }
 };

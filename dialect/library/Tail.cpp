@@ -89,7 +89,7 @@ std::string UnscaleOptions::check() const {
     return std::string("option '") + option + "' of 'unscale' expects " + what +
            ", found " + numberText(found);
   };
-  if (llvm::is_contained(dtype.parts(), "f16"))
+  if (hasType("f16"))
     return "option 'dtype' of 'unscale' expects f32, bf16 or f64, because f16 "
            "cannot hold unscaled gradients, found " +
            dtype.value;
@@ -149,7 +149,7 @@ static void buildAverage(ProgramBuilder &program,
                          const AverageOptions &options) {
   auto families = familiesOf(program, options);
   auto lists = gradients(program, families);
-  Value count = program.scalar("count", options.count);
+  Value count = program.scalar("count" + options.scalarSuffix(), options.count);
   change(program, families, lists, count, "mean",
          [](Scalar grad, Scalar count) { return grad / count; });
 }
@@ -158,7 +158,8 @@ static void buildClipByValue(ProgramBuilder &program,
                              const ClipValueOptions &options) {
   auto families = familiesOf(program, options);
   auto lists = gradients(program, families);
-  Value most = program.scalar("max_value", options.maxValue);
+  Value most =
+      program.scalar("max_value" + options.scalarSuffix(), options.maxValue);
   change(program, families, lists, most, "clipped",
          [](Scalar grad, Scalar most) {
            Scalar least = (-most).as("least");
@@ -243,6 +244,19 @@ static void updateScale(ProgramBuilder &program, Value scale, Value found,
   program.result(made[1], tracker);
 }
 
+/// Whether `found`, or a scale that GradScaler never has: 0, a negative number,
+/// infinity or NaN.
+static Value orBadScale(ProgramBuilder &program, Value found, Value scale) {
+  Type flag = program.getBuilder().getI1Type(), f32 = program.f32();
+  Body body(program);
+  Scalar inf = body.read(found, "has_inf", flag);
+  Scalar now = body.read(scale, "grad_scale", f32);
+  Scalar positive = less(body.constant(0, f32, "zero"), now).as("is_positive");
+  Scalar usable = (positive & isFinite(now)).as("is_usable");
+  body.write((inf | !usable).as("skips"), scalarOf(flag), "has_inf");
+  return body.map().front();
+}
+
 static void buildUnscale(ProgramBuilder &program,
                          const UnscaleOptions &options) {
   auto families = familiesOf(program, options);
@@ -255,26 +269,28 @@ static void buildUnscale(ProgramBuilder &program,
                          });
   if (!options.checked)
     return;
-  Value found = findInf(program, families, unscaled);
+  Value found =
+      orBadScale(program, findInf(program, families, unscaled), scale);
   returnFound(program, found);
   if (options.dynamic)
     updateScale(program, scale, found, options);
 }
 
 std::vector<Entry> tailPrograms() {
-  return {program("average", "divide sums of gradients by their number",
-                  buildAverage),
-          program("check_finite",
-                  "skip the step of the programs that follow if a gradient is "
-                  "not finite",
-                  buildCheckFinite),
-          program("clip_by_value",
-                  "limit the magnitude of every element of the gradients",
-                  buildClipByValue),
-          program("unscale",
-                  "divide gradients by the scale of a loss, skip steps, and "
-                  "update the scale",
-                  buildUnscale)};
+  return {
+      sizing(program("average", "divide sums of gradients by their number",
+                     buildAverage)),
+      program("check_finite",
+              "skip the step of the programs that follow if a gradient is "
+              "not finite",
+              buildCheckFinite),
+      limiting(program("clip_by_value",
+                       "limit the magnitude of every element of the gradients",
+                       buildClipByValue)),
+      sizing(program("unscale",
+                     "divide gradients by the scale of a loss, skip "
+                     "steps, and update the scale",
+                     buildUnscale))};
 }
 
 } // namespace heddle::library

@@ -19,14 +19,14 @@ struct YogiOptions : MomentumOptions {
   double initial = 1e-6, weightDecay = 0;
 
   void describe(OptionList &list) {
-    list.add("lr", lr, "learning rate");
-    list.add("beta1", beta1, "decay of the mean of gradients");
-    list.add("beta2", beta2, "1 minus the rate of the second moment");
-    list.add("eps", eps, "added to the denominator");
+    list.add("lr", lr, "learning rate", kNotNegative);
+    list.add("beta1", beta1, "decay of the mean of gradients", kDecay);
+    list.add("beta2", beta2, "1 minus the rate of the second moment", kDecay);
+    list.add("eps", eps, "added to the denominator", kNotNegative);
     list.add("initial_accumulator", initial,
-             "both moments before the first step");
+             "both moments before the first step", kNotNegative);
     list.add("weight_decay", weightDecay,
-             "weight decay; 0 omits it from the program");
+             "weight decay; 0 omits it from the program", kNotNegative);
     MomentumOptions::describe(list);
   }
 };

@@ -233,19 +233,39 @@ def test_gradients_that_no_program_updates_by_are_results(text, tmp_path):
         assert step["found_inf"] == [[1.0]], executor
 
 
-def test_two_optimizers_of_different_lists_are_one_launch():
-    text = "sgd:lr=0.5,dtype=f64/f32+adamw:lr=0.5,dtype=f16"
-    assert "1 sweep, 1 launch per step" in heddle.explain(text, arch="sm_90")
-    graph = heddle.compile(text, target="cpu").graph()
-    lists = {f"{name}_{kind}": np.ones(3, kind) for name in ("param", "grad") for kind in ("f8", "f4")}
-    lists = {name.replace("f8", "f64").replace("f4", "f32"): array for name, array in lists.items()}
-    lists.update({name: np.full(3, name in ("param", "grad"), "f2") for name in ("param", "grad", "exp_avg", "exp_avg_sq")})
-    lists["step"] = np.zeros((), "f4")
+def test_two_optimizers_are_one_launch(tmp_path):
+    """SGD of one list and AdamW of another one, after a clip by the norm of both."""
+    text = "clip_by_global_norm:max_norm=0.5+sgd:momentum=0.9,lists=muon+adamw"
+    assert "2 sweeps, 3 launches per step" in heddle.explain(text, arch="sm_90")
+    assert "1 sweep, 1 launch per step" in heddle.explain(text.partition("+")[2], arch="sm_90")
+    params, grads = data(np.float64, special=False)
+    other = [2 - p for p in params], [3 * g for g in grads[0]]
+    found = run(tmp_path, program(text, "f64"), params, grads, {"param_muon": other[0], "grad_muon": other[1]})
+    by_adamw, by_sgd = Tail("adamw"), Tail("sgd")
+    by_adamw.start(params)
+    by_sgd.start(other[0])
+    for step, members in enumerate(grads):
+        both, norm = clipped([*members, *other[1]], 0.5)
+        wanted = by_adamw.step(both[: len(members)])
+        wanted.update({f"{name}_muon": value for name, value in by_sgd.step(both[len(members) :]).items()}, norm=[norm])
+        for executor, results in found.items():
+            assert set(results[step]) == set(wanted), executor
+            for name, values in wanted.items():
+                for value, one in zip(results[step][name], values, strict=True):
+                    np.testing.assert_allclose(np.ravel(value), np.ravel(one), rtol=1e-11, atol=1e-12,
+                                               err_msg=f"{executor}, step {step + 1}, {name}")
+
+
+def test_scalars_of_two_optimizers_have_the_names_of_their_lists():
+    graph = heddle.compile("sgd:lr=0.5,lists=a+sgd:lr=0.25,lists=b", target="cpu").graph()
+    lists = {name: np.ones(3, np.float32) for name in ("param_a", "grad_a", "param_b", "grad_b")}
     for name, array in lists.items():
         graph.bind_list(name, [array])
     graph.replay()
-    assert (lists["param_f64"] == 0.5).all() and (lists["param_f32"] == 0.5).all()
-    np.testing.assert_allclose(lists["param"], 1 * (1 - 0.5 * 0.01) - 0.5, rtol=2e-3)
+    assert (lists["param_a"] == 0.5).all() and (lists["param_b"] == 0.75).all()
+    graph.set_scalar("lr_b", 0.5)
+    graph.replay()
+    assert (lists["param_a"] == 0).all() and (lists["param_b"] == 0.25).all()
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -279,7 +299,7 @@ def test_a_skipped_step_changes_no_byte(text, tmp_path):
             before = now
 
 
-@pytest.mark.parametrize("scale", [0.0, -0.0, float("nan")])
+@pytest.mark.parametrize("scale", [0.0, -0.0, -2.0, float("nan"), float("inf"), 1e-45])
 def test_a_scale_that_no_gradient_has_writes_nothing(scale):
     graph = heddle.compile("unscale+sgd:momentum=0.9,ema=0.9", target="cpu").graph()
     lists = {name: [np.full(9, value, np.float32)]
@@ -410,21 +430,25 @@ def test_full_tail_is_two_sweeps():
 @pytest.mark.parametrize("text, message", [
     ("unscale:scale=0", "option 'scale' of 'unscale' expects a positive number"),
     ("unscale:scale=-2", "option 'scale' of 'unscale' expects a positive number"),
-    ("unscale:scale=nan", "option 'scale' of 'unscale' expects a finite number"),
+    ("unscale:scale=nan", "option 'scale' of 'unscale' expects a finite number in the range of f64"),
     ("unscale:check=false", "option 'dynamic=true' of 'unscale' needs 'check=true'"),
     ("unscale:growth_factor=1", "option 'growth_factor' of 'unscale'"),
     ("unscale:backoff_factor=1", "option 'backoff_factor' of 'unscale'"),
     ("unscale:growth_interval=0", "option 'growth_interval' of 'unscale'"),
     ("unscale:dtype=f16+adamw", "option 'dtype' of 'unscale'"),
     ("unscale+check_finite+adamw", "leave one of these programs out"),
-    ("adamw+adamw", "found 'adamw' and 'adamw': leave one of these programs out"),
+    ("adamw+adamw", "found 'adamw' and 'adamw': leave one of these programs out, or give it lists of its own"),
+    ("sgd:lists=a+adamw:lists=a", "updates 'param_a', found 'sgd:lists=a' and 'adamw:lists=a'"),
+    ("sgd:lists=scale+unscale", "write 'unscale' before 'sgd:lists=scale'"),
+    ("clip_by_global_norm+unscale+adamw", "write 'unscale' before 'clip_by_global_norm'"),
+    ("clip_by_global_norm:max_norm=-1", "option 'max_norm' of 'clip_by_global_norm' expects a finite number from 0"),
     ("adamw:zero_grad=true+sgd", "found 'adamw:zero_grad=true' and 'sgd': leave one of these programs out"),
     ("sgd+clip_by_global_norm", "write 'clip_by_global_norm' before 'sgd'"),
     ("sgd+check_finite", "write 'check_finite' before 'sgd'"),
     ("clip_by_value:dtype=f32/bf16+sgd:dtype=f32", "give all programs the same 'dtype'"),
     ("average:count=0", "option 'count' of 'average'"),
     ("clip_by_value:max_value=-1", "option 'max_value' of 'clip_by_value'"),
-    ("adamw:ema=1", "option 'ema' is the decay"),
+    ("adamw:ema=1", "option 'ema' of 'adamw' expects a number from 0 to below 1"),
     ("adamw:schedule=cosine", "option 'schedule=cosine' needs 'schedule_steps'"),
     ("adamw:schedule=wsd,schedule_steps=3", "option 'schedule=wsd' needs 'schedule_decay'"),
     ("adamw:schedule=step,schedule_steps=3", "option 'schedule=step' needs 'schedule_gamma'"),

@@ -165,11 +165,12 @@ TEST(ComposeErrors, Results) {
 TEST(ComposeErrors, ProgramsAfterAnUpdate) {
   EXPECT_EQ(errorOf("adamw+adamw"),
             "expected one program that updates 'param', found 'adamw' and "
-            "'adamw': leave one of these programs out");
+            "'adamw': leave one of these programs out, or give it lists of its "
+            "own with the option 'lists'");
   EXPECT_EQ(errorOf("adamw:zero_grad=true+sgd"),
             "expected one program that updates 'param', found "
             "'adamw:zero_grad=true' and 'sgd': leave one of these programs "
-            "out");
+            "out, or give it lists of its own with the option 'lists'");
   for (const char *late : {"clip_by_global_norm", "average:count=2", "unscale",
                            "check_finite", "global_norm"})
     EXPECT_EQ(errorOf((llvm::Twine("sgd+") + late).str()),
@@ -184,12 +185,33 @@ TEST(ComposeErrors, ProgramsAfterAnUpdate) {
             std::string::npos);
 }
 
+/// A limit holds for gradients of their true size.
+TEST(ComposeErrors, SizesAfterALimit) {
+  for (const char *limit : {"clip_by_global_norm", "clip_by_value"})
+    for (const char *size : {"average:count=4", "unscale"})
+      EXPECT_EQ(errorOf((llvm::Twine(limit) + "+" + size + "+adamw").str()),
+                (llvm::Twine("expected '") + size + "' before '" + limit +
+                 "', which limits gradients of their true size, found it "
+                 "after: write '" +
+                 size + "' before '" + limit + "'")
+                    .str());
+  // Also if another program stands between them. Other gradients are no reason.
+  EXPECT_NE(errorOf("clip_by_value+global_norm+unscale+sgd")
+                .find("write 'unscale' before 'clip_by_value'"),
+            std::string::npos);
+  Context context;
+  EXPECT_TRUE(succeeded(library::buildProgram(
+      "clip_by_value:lists=a+average:lists=b,count=2+sgd:lists=a/b",
+      context.get(), "")))
+      << context.message;
+}
+
 /// Gradients before an update have to reach it.
 TEST(ComposeErrors, GradientsThatNoUpdateTakes) {
   EXPECT_EQ(errorOf("clip_by_value:dtype=f32/bf16+sgd:dtype=f32"),
             "expected a program after 'clip_by_value:dtype=f32/bf16' with its "
-            "list 'grad_bf16', found none: give all programs the same "
-            "'dtype'");
+            "list 'grad_bf16', found none: give all programs the same 'dtype' "
+            "and 'lists'");
   EXPECT_NE(errorOf("average:dtype=f32/bf16+check_finite:dtype=f32/bf16+sgd:"
                     "dtype=f32")
                 .find("after 'check_finite:dtype=f32/bf16'"),

@@ -184,9 +184,10 @@ TEST(LibraryErrors, Options) {
       "options are lr, momentum, dampening, weight_decay, nesterov, "
       "cautious, maximize, state, rounding, master, groups, ema, "
       "zero_grad, schedule, schedule_warmup, schedule_start, "
-      "schedule_steps, schedule_end, schedule_gamma, schedule_decay, dtype");
+      "schedule_steps, schedule_end, schedule_gamma, schedule_decay, dtype, "
+      "lists");
   EXPECT_EQ(errorOf("global_norm:zzz=1"),
-            "'global_norm' has no option 'zzz'. Its options are dtype");
+            "'global_norm' has no option 'zzz'. Its options are dtype, lists");
   EXPECT_EQ(errorOf("sgd:lr=0.1,lr=0.2"),
             "option 'lr' of 'sgd' is given twice");
   EXPECT_EQ(errorOf("sgd:nesterov"),
@@ -200,8 +201,8 @@ TEST(LibraryErrors, Values) {
   EXPECT_EQ(errorOf("adamw:amsgrad=yes"),
             "option 'amsgrad' of 'adamw' expects true or false, found 'yes'");
   for (const char *value : {"", "fast", "nan", "inf", "1e999", "0.1x"})
-    EXPECT_EQ(errorOf("adamw:lr=" + std::string(value)),
-              "option 'lr' of 'adamw' expects a finite number in the range of "
+    EXPECT_EQ(errorOf("asgd:t0=" + std::string(value)),
+              "option 't0' of 'asgd' expects a finite number in the range of "
               "f64, found '" +
                   std::string(value) + "'");
   EXPECT_EQ(errorOf("adamw:state=f8"),
@@ -213,6 +214,80 @@ TEST(LibraryErrors, Values) {
               "f16, bf16, each at most once, joined by '/', found "
               "'" +
                   std::string(value) + "'");
+}
+
+/// The ranges are those of the classes in Python.
+TEST(LibraryErrors, Ranges) {
+  auto expect = [](const char *program, const char *option, const char *value,
+                   const char *expected) {
+    EXPECT_EQ(
+        errorOf((llvm::Twine(program) + ":" + option + "=" + value).str()),
+        (llvm::Twine("option '") + option + "' of '" + program + "' expects " +
+         expected + ", found '" + value + "'")
+            .str());
+  };
+  for (const char *value : {"-1", "-4.9e-324", "nan", "inf"}) {
+    expect("adamw", "lr", value, "a finite number from 0");
+    expect("prodigy", "d0", value, "a finite number above 0");
+    expect("clip_by_global_norm", "max_norm", value, "a finite number from 0");
+  }
+  for (const char *value : {"-0.1", "1", "1.5"}) {
+    expect("adamw", "beta1", value, "a number from 0 to below 1");
+    expect("adan", "beta3", value, "a number from 0 to below 1");
+    expect("sgd", "ema", value, "a number from 0 to below 1");
+  }
+  expect("adadelta", "rho", "1.1", "a number from 0 to 1");
+  expect("rprop", "etaminus", "1", "a number above 0 to below 1");
+  expect("rprop", "etaplus", "1", "a finite number above 1");
+  expect("sgd_schedule_free", "momentum", "0", "a number above 0 to below 1");
+  expect("adamw_schedule_free", "warmup_steps", "-1", "a finite number from 0");
+  expect(
+      "adamw", "lists", "A",
+      "one or several names of lowercase letters, "
+      "digits and '_' that begin with a letter, each at most once, joined by "
+      "'/'");
+  Context context;
+  for (const char *text :
+       {"adamw:lr=0,beta1=0,eps=0,weight_decay=0", "adadelta:rho=1",
+        "clip_by_global_norm:max_norm=0", "prodigy:d0=4.9e-324"})
+    EXPECT_TRUE(succeeded(library::buildProgram(text, context.get(), "")))
+        << text << ": " << context.message;
+}
+
+/// The names of the arguments of a program.
+std::string argumentsOf(llvm::StringRef text) {
+  Context context;
+  auto module = library::buildProgram(text, context.get(), "");
+  if (failed(module))
+    return context.message;
+  auto function = *(*module)->getOps<mlir::func::FuncOp>().begin();
+  std::vector<std::string> names;
+  for (mlir::BlockArgument argument : function.getArguments())
+    names.push_back(nameOf(argument).str());
+  return llvm::join(names, " ");
+}
+
+TEST(LibraryLists, Names) {
+  EXPECT_EQ(argumentsOf("sgd:lists=muon,momentum=0.9"),
+            "param_muon grad_muon momentum_buffer_muon lr_muon momentum_muon");
+  EXPECT_EQ(argumentsOf("sgd:lists=a/b"),
+            "param_a grad_a param_b grad_b lr_a_b");
+  EXPECT_EQ(argumentsOf("sgd:lists=a/b,groups=true"),
+            "param_a grad_a param_b grad_b lr_a lr_b");
+  EXPECT_EQ(argumentsOf("sgd:lists=a,dtype=f32/bf16"),
+            "param_a_f32 grad_a_f32 param_a_bf16 grad_a_bf16 lr_a");
+  EXPECT_EQ(argumentsOf("sgd:lists=none"), "param grad lr");
+}
+
+/// Programs around the updates have the gradients of all of them.
+TEST(LibraryLists, OfCompositions) {
+  EXPECT_EQ(argumentsOf("clip_by_value+sgd:lists=muon+adam"),
+            "grad_muon grad max_value param_muon lr_muon param exp_avg "
+            "exp_avg_sq step lr beta1 beta2 eps");
+  EXPECT_EQ(argumentsOf("global_norm:lists=a+sgd:lists=a+sgd:lists=b"),
+            "grad_a param_a lr_a param_b grad_b lr_b");
+  EXPECT_EQ(argumentsOf("average+sgd:lists=a,dtype=f32+sgd:lists=b,dtype=f64"),
+            "grad_a grad_b count param_a lr_a param_b lr_b");
 }
 
 // A number that is too small for double precision is not 0, which would drop
@@ -229,10 +304,13 @@ TEST(LibraryErrors, NumbersThatUnderflow) {
 
 TEST(LibraryErrors, Contradictions) {
   const std::string nesterov =
-      "'nesterov=true' needs 'momentum' and no 'dampening'";
-  EXPECT_EQ(errorOf("sgd:nesterov=true"), nesterov);
-  EXPECT_EQ(errorOf("sgd:nesterov=true,momentum=0.9,dampening=0.1"), nesterov);
-  EXPECT_EQ(errorOf("sgd:dampening=0.1"), "'dampening' needs 'momentum'");
+      "option 'nesterov=true' needs a momentum and no dampening, found ";
+  EXPECT_EQ(errorOf("sgd:nesterov=true"), nesterov + "momentum=0,dampening=0");
+  EXPECT_EQ(errorOf("sgd:nesterov=true,momentum=0.9,dampening=0.1"),
+            nesterov + "momentum=0.9,dampening=0.1");
+  EXPECT_EQ(errorOf("sgd:dampening=0.1"),
+            "option 'dampening' needs a momentum, found "
+            "momentum=0,dampening=0.1");
 }
 
 TEST(LibraryErrors, PrintNumbersInFull) {
