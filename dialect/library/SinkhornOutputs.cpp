@@ -101,16 +101,16 @@ Value Builder::gainOf(const Side &side) {
   Scalar f = body.read(eps, "eps", compute) *
              (options.regularizer.value == "kl" ? (potential - log).as("apart")
                                                 : potential);
-  f = f.as(&side == &rows ? "f" : "g");
+  // A point without an allowed entry may have any potential; +inf gives the
+  // largest gain.
+  Scalar none = log.constant(-INFINITY, "none");
+  f = select(equal(potential, none).as("empty"),
+             log.constant(INFINITY, "largest"), f)
+          .as(&side == &rows ? "f" : "g");
   if (side.relaxed) {
     Scalar rho = body.read(side.rho, side.rhoName, compute);
     Scalar pull = (-(f / rho).as("slack")).as("pull");
     Scalar gain = (-expm1(pull).as("excess")).as("lost");
-    // A point without an allowed entry may have any potential; +inf gives the
-    // largest gain.
-    Scalar none = log.constant(-INFINITY, "none");
-    gain = select(equal(potential, none).as("empty"), f.constant(1.0, "all"),
-                  gain);
     Scalar bounded = (rho * gain.as("share")).as("bounded");
     // With an infinite price, the sums must match.
     Scalar finite = less(rho, rho.constant(INFINITY, "most")).as("finite");

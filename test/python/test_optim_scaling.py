@@ -72,6 +72,32 @@ def test_sixteen_bit_gradients_are_unscaled_in_float32():
 
 
 @DEVICES
+@pytest.mark.parametrize("clip", [None, 0.5], ids=["", "clip"])
+@pytest.mark.parametrize("scale", [0.0, -0.0, -2.0, float("nan"), float("inf"), float("-inf")], ids=str)
+def test_a_scale_that_is_not_positive_and_finite_changes_nothing(scale, clip, device):
+    """GradScaler looks for infinity in the scaled gradients, so it does not find that a scale of 0 makes them infinite."""
+    params = support.parameters(device)
+    optimizer = heddle.optim.AdamW(params, lr=0.1)
+    heddle.optim.chain(clip_grad_norm=clip, ema=0.9, optimizer=optimizer)
+
+    def step(scale):
+        support.set_gradients(params, step=1)
+        optimizer.grad_scale = torch.tensor(scale, device=device)
+        optimizer.found_inf = torch.zeros((), device=device)
+        optimizer.step()
+
+    def everything():
+        return [*params, *(value for param in params for value in optimizer.state[param].values())]
+
+    step(4.0)
+    before = [value.detach().clone() for value in everything()]
+    step(scale)
+    assert all(torch.equal(old, new) for old, new in zip(before, everything(), strict=True))
+    step(4.0)
+    assert not any(torch.equal(old, new) for old, new in zip(before, params) if new.numel())
+
+
+@DEVICES
 @NAMES
 def test_clip(name, device):
     params = support.parameters(device)

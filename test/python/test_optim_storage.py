@@ -197,6 +197,20 @@ def test_contradictions(options, dtype, message):
         heddle.optim.AdamW(parameters(dtype), **options)
 
 
+@pytest.mark.parametrize("options", [{"master": "f32"}, {"master": "split"}, {"rounding": "stochastic"}], ids=str)
+def test_a_group_that_contradicts_its_parameters_is_not_added(options):
+    params = parameters(torch.float32)
+    optimizer = heddle.optim.AdamW(params)
+    group = {"params": [torch.nn.Parameter(torch.ones(2))], **options}
+    with pytest.raises(BadInput, match="parameter group 1: "):
+        optimizer.add_param_group(group)
+    assert len(optimizer.param_groups) == 1
+    run(optimizer, params, 1)
+    # The types of all groups count, in whichever order the constructor adds them.
+    others = [{"params": parameters(torch.float32), **options}, {"params": parameters(torch.bfloat16)}]
+    heddle.optim.AdamW(others)
+
+
 def test_averages_have_no_masters():
     with pytest.raises(BadInput, match="leave 'master' out"):
         heddle.optim.AdamWScheduleFree(parameters(), master="f32")

@@ -170,3 +170,47 @@ def test_a_momentum_of_rmsprop_that_becomes_negative():
                 optimizer.param_groups[0]["momentum"] = momentum
             support.run(ours, theirs, params, others, 2, 2 * step)
         support.assert_same_params(params, others, **support.tolerance(torch.float32))
+
+
+def fresh(**options):
+    return {"params": [torch.nn.Parameter(torch.ones(3))], **options}
+
+
+def test_rates_of_the_groups_of_prodigy():
+    """There is one estimate for all groups, so their rates are equal, or 0, as `prodigyopt` expects."""
+    message = "lr: expected one value for all parameter groups, or 0 for some, found 0.5, 1.0"
+    with pytest.raises(heddle.BadInput, match=message):
+        heddle.optim.Prodigy([fresh(), fresh(lr=0.5)])
+    optimizer = heddle.optim.Prodigy([fresh(), fresh(lr=0.0), fresh(lr=1)])
+    with pytest.raises(heddle.BadInput, match=message):
+        optimizer.add_param_group(fresh(lr=0.5))
+    assert len(optimizer.param_groups) == 3
+    for group in optimizer.param_groups:
+        for param in group["params"]:
+            param.grad = torch.ones(3)
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+    for _ in range(2):
+        optimizer.step()
+        scheduler.step()
+
+
+@pytest.mark.parametrize("name, options, message", [
+    ("AdEMAMix", {"alpha_warmup": -1}, "alpha_warmup: expected a number of steps, 0 or more, or None, found -1"),
+    ("AdEMAMix", {"alpha_warmup": NAN}, "alpha_warmup: expected a number of steps"),
+    ("AdEMAMix", {"beta3_warmup": INF}, "beta3_warmup: expected a number of steps"),
+    ("LARS", {"dampening": NAN}, "dampening: expected a finite number, found nan"),
+    ("LARS", {"dampening": -INF}, "dampening: expected a finite number, found -inf"),
+    ("SGD", {"nesterov": True}, "requires a momentum and zero dampening, found momentum=0, dampening=0"),
+])
+def test_values_out_of_range(name, options, message):
+    with pytest.raises(heddle.BadInput, match=message):
+        support.heddle_class(name)([fresh()], **options)
+    optimizer = support.heddle_class(name)([fresh()])
+    with pytest.raises(heddle.BadInput, match=message):
+        optimizer.add_param_group(fresh(**options))
+    assert len(optimizer.param_groups) == 1
+
+
+@pytest.mark.parametrize("warmup", [None, 0, 5, 2.5])
+def test_warmups_of_ademamix(warmup):
+    heddle.optim.AdEMAMix([fresh()], alpha_warmup=warmup, beta3_warmup=warmup)

@@ -389,10 +389,17 @@ def test_infeasible_problems():
     for order in ("u", "v"):
         result = heddle.ot.solve(M, a, b, 0.2, order=order, max_iter=50)
         assert result.status is Status.INFEASIBLE and result.converged is False and not numpy.isnan(result.plan).any()
+        assert result.value == result.dual == numpy.inf
         with pytest.raises(heddle.ot.NotSolved, match="^infeasible: a point with weight has no allowed pair"):
             result.check()
     many = heddle.ot.solve([M, M[2:]], reg=0.2, tol=1e-9, max_iter=500)
     assert many.status == [Status.INFEASIBLE, Status.CONVERGED]
+    assert numpy.isinf(many.value).tolist() == [True, False]
+    for sides in ((1.0, numpy.inf), (numpy.inf, 1.0), None):
+        for costs in (numpy.full((3, 2), numpy.inf), M if sides != (1.0, numpy.inf) else M.T):
+            for reg_type in ("KL", "entropy"):
+                result = heddle.ot.solve(costs, reg=0.2, unbalanced=sides, reg_type=reg_type, max_iter=50)
+                assert result.status is Status.INFEASIBLE and result.value == numpy.inf, (sides, reg_type)
     with pytest.raises(heddle.ot.NotSolved, match="^problem 0: infeasible"):
         many.check()
 

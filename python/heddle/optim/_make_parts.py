@@ -35,7 +35,7 @@ def make_parts(optimizer: Optimizer, is_scaled: bool, *, captured: bool = False)
     # The first key twice: itemgetter makes no tuple of one value. A rule may have no hyperparameter and no option.
     getter = operator.itemgetter(*keys, *keys[:1]) if keys else _nothing
     seen = [see(group, params_of(group, place), getter(group)) for place, group in enumerate(groups)]
-    optimizer._check_storage()
+    optimizer._check_groups()
     if is_scaled and spec.counted and not optimizer._counts_steps:
         optimizer._counts_steps = True
         optimizer._parts = {}  # they do not count

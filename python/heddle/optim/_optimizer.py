@@ -86,6 +86,9 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
     # torch.amp.GradScaler then sets grad_scale and found_inf before a step instead of unscaling gradients.
     _step_supports_amp_scaling = True
 
+    #: Whether PyTorch's constructor adds the groups: they are checked together after it.
+    _is_constructing = False
+
     def __init__(self, /, *args: Any, **kwargs: Any) -> None:
         spec = self.spec
         given = bind(spec.name, signature_of(spec), self, *args, **kwargs)
@@ -102,8 +105,12 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         self._tail = Tail()
         self.grad_norm: Any = None
         kept = {name: value for name, value in values.items() if name not in spec.added or value != spec.defaults[name]}
-        super().__init__(given.arguments["params"], {**kept, **spec.fixed, **_average.entries(spec)})
-        self._check_storage()
+        self._is_constructing = True
+        try:
+            super().__init__(given.arguments["params"], {**kept, **spec.fixed, **_average.entries(spec)})
+        finally:
+            del self._is_constructing
+        self._check_groups()
 
     def _reset(self) -> None:
         """Forgets everything that was derived from groups and state."""
@@ -144,14 +151,20 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
             check_values(self.param_groups[-1], self.spec)
             if self.spec.stores:
                 check_storage_of(self.param_groups[-1], len(self.param_groups) - 1)
+            if not self._is_constructing:
+                self._check_groups()
         except BaseException:
             del self.param_groups[-1]
             raise
         self._parts = {}
 
-    def _check_storage(self) -> None:
+    def _check_groups(self) -> None:
+        """Refuses groups that do not fit each other, or their parameters."""
         if self.spec.stores:
             _storage.check(self.param_groups, averages=self.spec.average is not None)
+        problem = self.spec.check_groups and self.spec.check_groups(self.param_groups)
+        if problem:
+            raise BadInput(problem)
 
     def state_dict(self) -> dict[str, Any]:
         """The state, as `torch.optim.Optimizer.state_dict` returns it, in plain dictionaries.

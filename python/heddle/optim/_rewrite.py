@@ -171,7 +171,8 @@ def _element(type_: str, aliases: Sequence[str]) -> str:
 def scale(text: str, families: Sequence[Family], endings: Sequence[str]) -> str:
     """Divides gradients by the scalar `grad_scale`, and keeps every donated argument unless `found_inf` is 0.
 
-    The unscaled gradients have the compute type, because 16 bits may not hold them.
+    It also keeps them if `grad_scale` is not positive and finite: GradScaler looks for infinity before the division. The
+    unscaled gradients have the compute type, because 16 bits may not hold them.
     """
     module = _Module(text)
     first: list[str] = []
@@ -186,6 +187,19 @@ def scale(text: str, families: Sequence[Family], endings: Sequence[str]) -> str:
             f"      foreach.yield %quotient : {compute}",
             "    }",
         ]
+    first += [
+        f"    %is_skipped_by_scaling = foreach.map (%found = %{FOUND_INF} as f32 : tensor<f32>, "
+        f"%scale = %{GRAD_SCALE} as f32 : tensor<f32>) -> tensor<i1> {{",
+        "      %zero = arith.constant 0.000000e+00 : f32",
+        "      %largest = arith.constant 3.40282347e+38 : f32",
+        "      %is_found = arith.cmpf une, %found, %zero : f32",
+        "      %is_not_positive = arith.cmpf ule, %scale, %zero : f32",
+        "      %is_infinite = arith.cmpf ugt, %scale, %largest : f32",
+        "      %is_unusable = arith.ori %is_not_positive, %is_infinite : i1",
+        "      %keeps = arith.ori %is_found, %is_unusable : i1",
+        "      foreach.yield %keeps : i1",
+        "    }",
+    ]
     module.replace_uses(values)
     module.body = first + module.body
     for argument in module.arguments:
@@ -200,10 +214,8 @@ def scale(text: str, families: Sequence[Family], endings: Sequence[str]) -> str:
         kept = f"kept_{argument.name}"
         module.body += [
             f"    %{kept} = foreach.map (%new = %{value} as {compute}, %old = %{argument.name} as {compute} : {type_}, "
-            f"%found = %{FOUND_INF} : tensor<f32>) -> {type_} {{",
-            "      %zero = arith.constant 0.000000e+00 : f32",
-            "      %finite = arith.cmpf oeq, %found, %zero : f32",
-            f"      %kept = arith.select %finite, %new, %old : {compute}",
+            f"%keeps = %is_skipped_by_scaling : tensor<i1>) -> {type_} {{",
+            f"      %kept = arith.select %keeps, %old, %new : {compute}",
             f"      foreach.yield %kept : {compute}",
             "    }",
         ]

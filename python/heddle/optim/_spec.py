@@ -133,6 +133,8 @@ class Spec:
     stores: bool = False
     #: A further check of the entries of a group: the text of an error, or None.
     check: Callable[[Mapping[str, Any]], str | None] | None = None
+    #: A check of all groups together: the text of an error, or None.
+    check_groups: Callable[[Sequence[Mapping[str, Any]]], str | None] | None = None
     #: A check of a hyperparameter by its name in the program, also of one that has changed before a step: the text of an
     #: error, or None.
     check_value: Callable[[str, float], str | None] | None = None

@@ -90,23 +90,24 @@ def check(groups: Sequence[Mapping[str, Any]], *, averages: bool = False) -> Non
         return
     types = {str(param.dtype).removeprefix("torch.") for group in groups for param in group["params"]}
     found = f"found parameters of {', '.join(sorted(types))}"
-    for group in groups:
+    for place, group in enumerate(groups):
         options = options_of(group)
+        where = f"parameter group {place}: " if len(groups) > 1 else ""
         if options["master"] and averages:
             raise BadInput(
-                f"master={options['master']!r}: train() and eval() replace the parameters, which cannot be copies; leave "
+                f"{where}master={options['master']!r}: train() and eval() replace the parameters, which cannot be copies; leave "
                 "'master' out"
             )
         if options["master"] == "split" and ("bfloat16" not in types or "float16" in types):
-            raise BadInput(f"master='split': expected parameters of bfloat16, and none of float16, {found}")
+            raise BadInput(f"{where}master='split': expected parameters of bfloat16, and none of float16, {found}")
         if options["master"] == "f32" and not types & _SHORT_TYPES:
-            raise BadInput(f"master='f32': expected parameters of bfloat16 or float16, {found}")
+            raise BadInput(f"{where}master='f32': expected parameters of bfloat16 or float16, {found}")
         is_short = options["state_dtype"] in _SHORT
         if options["state_dtype"] is None or not options["master"]:
             is_short |= bool(types & _SHORT_TYPES)
         if options["rounding"] == "stochastic" and not is_short:
             raise BadInput(
-                f"rounding='stochastic': expected parameters or state of bfloat16 or float16, {found}, "
+                f"{where}rounding='stochastic': expected parameters or state of bfloat16 or float16, {found}, "
                 f"state_dtype={options['state_dtype']!r} and master={options['master']!r}"
             )
 

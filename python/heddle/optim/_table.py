@@ -107,7 +107,10 @@ _SCHEDULE_FREE = {
 
 def _nesterov(group: Mapping[str, Any]) -> str | None:
     if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
-        return "Nesterov momentum requires a momentum and zero dampening"
+        return (
+            "Nesterov momentum requires a momentum and zero dampening, found "
+            f"momentum={group['momentum']}, dampening={group['dampening']}"
+        )
     return _cautious(group)
 
 
@@ -120,6 +123,29 @@ def _estimate(group: Mapping[str, Any]) -> str | None:
     if group["beta3"] is not None and not 0 < group["beta3"] < 1:
         return f"Invalid beta3 value: {group['beta3']}, expected a number between 0 and 1, or None"
     return None
+
+
+def _rates(groups: Sequence[Mapping[str, Any]]) -> str | None:
+    """The estimate is one for all groups, so `prodigyopt` refuses different rates, too. A group of rate 0 stands still."""
+    rates = {group["lr"] for group in groups if isinstance(group["lr"], (int, float)) and group["lr"] != 0}
+    if len(rates) > 1:
+        found = ", ".join(map(str, sorted(rates)))
+        return f"lr: expected one value for all parameter groups, or 0 for some, found {found}"
+    return None
+
+
+def _warmups(group: Mapping[str, Any]) -> str | None:
+    for name in ("alpha_warmup", "beta3_warmup"):
+        value = group[name]
+        if isinstance(value, (int, float)) and not 0 <= value < math.inf:
+            return f"{name}: expected a number of steps, 0 or more, or None, found {short(value)}"
+    return None
+
+
+def _lars(group: Mapping[str, Any]) -> str | None:
+    if isinstance(group["dampening"], (int, float)) and not math.isfinite(group["dampening"]):
+        return f"dampening: expected a finite number, found {short(group['dampening'])}"
+    return _nesterov(group)
 
 
 def _rho(group: Mapping[str, Any]) -> str | None:
@@ -155,7 +181,7 @@ MEANINGS = {
     "decoupled_weight_decay": "whether to apply the decay to the parameters, as AdamW does, not to the gradients.",
     "foreach": "accepted for compatibility; without effect.",
     "capturable": "accepted for compatibility; without effect: every step can be captured.",
-    "differentiable": "accepted for leaves whose gradients need no gradient.",
+    "differentiable": "accepted for leaf parameters, if no gradient of a gradient is needed.",
     "fused": "accepted for compatibility; without effect: every step is fused.",
     **_storage.MEANINGS,
 }
@@ -485,6 +511,7 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay", "beta3_warmup", "alpha_warmup"),
             parts={**_BETAS, "beta3": ("betas", 2)},
             checked=("lr", "eps", "alpha", "beta1", "beta2", "beta3", "weight_decay"),
+            check=_warmups,
             meanings={
                 "betas": "the decay rates of the fast mean of gradients, of the mean of squares, and of the slow mean.",
                 "alpha": "the weight of the slow mean.",
@@ -524,7 +551,7 @@ SPECS: dict[str, Spec] = {
             hidden={"step": "momentum_buffer"},
             counted={"dampening": "nesterov"},
             checked=("lr", "momentum", "weight_decay", "trust_coefficient", "eps"),
-            check=_nesterov,
+            check=_lars,
             meanings={
                 "trust_coefficient": "the ratio of the norms of a step and of its parameter.",
                 "eps": "added to the norm of the gradient.",
@@ -584,6 +611,7 @@ SPECS: dict[str, Spec] = {
             initial={"d": "d0", "d_max": "d0"},
             checked=("lr", "eps", "beta1", "beta2", "weight_decay", "d_coef"),
             check=_estimate,
+            check_groups=_rates,
             meanings={
                 "lr": "the factor of the estimated learning rate; a schedule may change it.",
                 "beta3": "the decay rate of the sums of the estimate; None: the root of the second entry of `betas`.",

@@ -150,9 +150,11 @@ Outputs outputsOf(const Problem &problem, const Settings &settings,
         continue;
       double f =
           settings.eps * (potentials[k] - (settings.entropy ? 0 : std::log(w)));
-      out.dual += rho == kInf              ? w * f
-                  : potentials[k] == -kInf ? w * rho
-                                           : w * rho * -std::expm1(-f / rho);
+      // Any potential is possible for a point without an allowed entry.
+      bool empty = potentials[k] == -kInf;
+      out.dual += rho == kInf ? (empty ? kInf : w * f)
+                  : empty     ? w * rho
+                              : w * rho * -std::expm1(-f / rho);
     }
   };
   side(u, problem.a, out.rowSums, settings.rhoA);
