@@ -349,8 +349,8 @@ public:
                  : plan->source.text() + "\n" + plan->panelSource;
     if (stage != "plan")
       return makeError(StatusCode::BadInput,
-                       "unknown stage '{0}'; expected foreach, fused, cuda, "
-                       "plan, ptx or cubin",
+                       "stage: expected foreach, fused, cuda, plan, ptx or "
+                       "cubin, found '{0}'",
                        stage);
     os << llvm::formatv("{0:2}", runtime::planToJSON(*plan)) << '\n';
     return text;

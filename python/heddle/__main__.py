@@ -455,7 +455,9 @@ def main(arguments: list[str] | None = None) -> int:
         if options.command is None:
             parser.print_help(sys.stderr)
             return 2
-        return {"doctor": _doctor, "explain": _explain, "run": _run, "emit": _emit}[options.command](options)
+        code = {"doctor": _doctor, "explain": _explain, "run": _run, "emit": _emit}[options.command](options)
+        sys.stdout.flush()
+        return code
     except BadInput as error:
         print(f"heddle: error: {error}", file=sys.stderr)
         return 2
@@ -465,7 +467,10 @@ def main(arguments: list[str] | None = None) -> int:
     except MemoryError:
         print("heddle: error: out of memory", file=sys.stderr)
         return 1
-    except BrokenPipeError:  # the reader of the output has ended
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):  # the reader of the output has ended
+            print(f"heddle: error: cannot write standard output: {error.strerror}", file=sys.stderr)
+        # Python writes the rest of the output when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 

@@ -114,6 +114,17 @@ def test_output_files(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["link.cu", "sgd.cu", "stdout"]
 
 
+@pytest.mark.parametrize("arguments", [["emit", "sgd"], ["explain", "sgd"], ["doctor"], ["doctor", "--json"],
+                                       ["run", "sgd", "--target", "cpu"]], ids=str)
+def test_output_that_cannot_be_written(arguments):
+    path = os.pathsep.join([entry for entry in sys.path if entry])
+    with open("/dev/full", "wb") as full:
+        result = subprocess.run([sys.executable, "-m", "heddle", *arguments], stdout=full, stderr=subprocess.PIPE, text=True,
+                                env={**os.environ, "PYTHONPATH": path})
+    assert result.returncode == 1
+    assert result.stderr == "heddle: error: cannot write standard output: No space left on device\n"
+
+
 def test_each_model_has_one_name(tmp_path):
     file = tmp_path / "shapes.json"
     file.write_text('{"a": [[2]], "b": [[3]], "a": [[4]]}')

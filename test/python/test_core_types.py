@@ -60,7 +60,7 @@ def uses(params: Iterator[torch.nn.Parameter], tensors: list[torch.Tensor], name
     keys: list[str] = list(adamw.param_groups[0])
     adamw.step()
     adamw.load_state_dict(adamw.state_dict())
-    chained: heddle.optim.Optimizer = heddle.optim.chain(clip_grad_norm=1.0, schedule="constant", optimizer=adamw)
+    chained: heddle.optim.AdamW = heddle.optim.chain(clip_grad_norm=1.0, schedule="constant", optimizer=adamw)
     chained.clip_grad_norm = None
     heddle.optim.AdamW(params, lrr=1)  # no
     heddle.optim.Adam(params, lr="x")  # no

@@ -116,7 +116,8 @@ def test_the_number_of_results_points_at_the_return():
 
     message = message_of(rule)
     assert message == (f"{HERE}:{line_of('the return')}: rule 'rule': expected 2 values, the new p and m in this "
-                       "order, found 1 value")
+                       "order, found 1 value; arguments between the gradient and '*' are state, those after '*' "
+                       "hyperparameters")
 
 
 def test_under_a_profiler():

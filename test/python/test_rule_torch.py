@@ -535,7 +535,7 @@ def test_a_rule_is_the_base_of_a_class(copier):
 
 def test_signatures_are_those_of_the_optimizer():
     for rule in (scaled, ranged):
-        arguments = "(params, *, lr=0.1, betas=(0.9, 0.99))"
+        arguments = "(params, lr=0.1, *, betas=(0.9, 0.99))"
         assert str(inspect.signature(rule)) == str(inspect.signature(rule.optimizer_class)) == arguments
     assert str(inspect.signature(scaled.function)).startswith("(p, g, m, *, lr=0.1")
 
@@ -594,7 +594,7 @@ def test_changed_hyperparameters_stay_in_their_range():
 
 def test_calls_with_wrong_arguments():
     param = torch.nn.Parameter(torch.ones(3))
-    for call in (lambda: ranged(), lambda: ranged([param], 1), lambda: ranged([param], speed=2)):
+    for call in (lambda: ranged(), lambda: ranged([param], 1, (0.9, 0.9)), lambda: ranged([param], speed=2)):
         with pytest.raises(TypeError, match=r"^ranged\(\) .*; its arguments are params, lr, betas$"):
             call()
 
@@ -605,3 +605,25 @@ def test_names_that_optimizers_set(name):
     rule = heddle.rule(eval(f"lambda p, g, *, {name}=1.0: p - {name} * g"))
     with pytest.raises(heddle.BadInput, match=f"the name '{name}' has a meaning for every optimizer: use another"):
         rule([torch.nn.Parameter(torch.ones(2))])
+
+
+def test_the_learning_rate_by_position():
+    """As for torch.optim, if it is the first hyperparameter."""
+
+    @heddle.rule
+    def first(p, g, *, lr=0.1, wd=0.0):
+        return p - lr * (g + wd * p)
+
+    @heddle.rule
+    def alone(p, g, *, lr=0.1):
+        return p - lr * g
+
+    @heddle.rule
+    def second(p, g, *, wd=0.0, lr=0.1):
+        return p - lr * (g + wd * p)
+
+    for rule in (first, alone):
+        assert rule([torch.nn.Parameter(torch.ones(3))], 0.5).param_groups[0]["lr"] == 0.5
+    for rule, arguments in ((first, (0.5, 0.1)), (alone, (0.5, 0.1)), (second, (0.5,))):
+        with pytest.raises(TypeError, match="too many positional arguments"):
+            rule([torch.nn.Parameter(torch.ones(3))], *arguments)

@@ -91,11 +91,12 @@ def make_spec(rule: Rule) -> Any:
             )
         return None
 
+    named = signature.named()
     return _optim().Spec(
         name=rule.name,
         defaults=defaults,
         program=program,
-        keyword_only=signature.keywords[0] if signature.keywords else None,
+        keyword_only=named[0] if named else None,
         options=tuple(signature.options),
         parts=parts,
         check=check,

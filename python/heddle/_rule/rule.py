@@ -201,7 +201,8 @@ class Rule:
 
         Args:
             params: parameters, named parameters or groups, as for every class of ``torch.optim``.
-            settings: hyperparameters and options by name; groups may have values of their own.
+            settings: hyperparameters and options by name; groups may have values of their own. `lr` may be given by
+                position if it is the first hyperparameter, as in PyTorch.
 
         Returns:
             A ``torch.optim.Optimizer``, an instance of `optimizer_class`.

@@ -114,12 +114,19 @@ class Signature(NamedTuple):
     #: The names of hyperparameters and options, in the order of the function.
     keywords: tuple[str, ...]
 
+    def named(self) -> tuple[str, ...]:
+        """The arguments of the rule's optimizer that are given by name: all but a learning rate that is the first one."""
+        return self.keywords[1:] if self.keywords[:1] == ("lr",) else self.keywords
+
     def of_optimizer(self) -> inspect.Signature:
         """The arguments of the rule's optimizer."""
         defaults = {**self.hypers, **self.options}
-        only = inspect.Parameter.KEYWORD_ONLY
-        given = [inspect.Parameter(name, only, default=defaults[name]) for name in self.keywords]
-        return inspect.Signature([inspect.Parameter("params", inspect.Parameter.POSITIONAL_OR_KEYWORD), *given])
+        by_position, only = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+        given = [
+            inspect.Parameter(name, only if name in self.named() else by_position, default=defaults[name])
+            for name in self.keywords
+        ]
+        return inspect.Signature([inspect.Parameter("params", by_position), *given])
 
 
 def scalars_of(hypers: dict[str, float | tuple[float, ...]]) -> dict[str, float]:

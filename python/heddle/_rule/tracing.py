@@ -155,6 +155,7 @@ def _take_outputs(trace: Trace, result: object, returned: _Return) -> None:
         refuse(
             f"rule '{signature.name}': expected {len(names)} value{'s' * (len(names) != 1)}, {wanted}, "
             f"found {found}"
+            + ("; arguments between the gradient and '*' are state, those after '*' hyperparameters" if len(names) > 1 else "")
         )
     levels = (Level.ELEMENT, *(state.level for state in signature.states))
     for name, level, value in zip(names, levels, values):

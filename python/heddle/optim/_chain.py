@@ -14,7 +14,9 @@ from ._tail import check, tail
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, TypeVar
+
+    AnyOptimizer = TypeVar("AnyOptimizer", bound=Optimizer)
 
 
 def chain(
@@ -25,8 +27,8 @@ def chain(
     ema: float | None = None,
     zero_grad: bool = False,
     schedule: Mapping[str, Any] | str | None = None,
-    optimizer: Optimizer,
-) -> Optimizer:
+    optimizer: AnyOptimizer,
+) -> AnyOptimizer:
     """Makes an optimizer do what surrounds its update in a training step, in the same program.
 
         optimizer = heddle.optim.chain(

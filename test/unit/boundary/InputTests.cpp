@@ -218,7 +218,7 @@ TEST(InputTest, PrintsNamesThatAreNotUTF8) {
   EXPECT_TRUE(status == HEDDLE_BAD_INPUT || status == HEDDLE_UNAVAILABLE);
   EXPECT_TRUE(isUTF8(heddle_last_error()));
   expectBadInput(heddle_emit("sgd", "\xff", &sm90, &text, nullptr),
-                 "unknown stage");
+                 "stage: expected foreach");
   uint64_t value = 0;
   expectBadInput(heddle_statistic("\xff", &value), "");
   ASSERT_EQ(heddle_graph_create(Executables::elementwise(), &graph), HEDDLE_OK);

@@ -74,6 +74,7 @@ const std::vector<NamedProgram> &standardPrograms() {
           "zero_grad=true,dtype=f32/bf16",
           "check_finite+lamb:zero_grad=true",
           "unscale+adamw:schedule=cosine,schedule_steps=5,groups=true",
+          "unscale+clip_by_global_norm+sgd:momentum=0.9,lists=muon+adamw",
           "adadelta",
           "adamax:weight_decay=0.1,groups=true",
           "asgd",
