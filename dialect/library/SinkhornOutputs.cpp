@@ -105,7 +105,7 @@ Value Builder::gainOf(const Side &side) {
   // largest gain.
   Scalar none = log.constant(-INFINITY, "none");
   f = select(equal(potential, none).as("empty"),
-             log.constant(INFINITY, "largest"), f)
+             log.constant(INFINITY, "largest"), f.as("allowed"))
           .as(&side == &rows ? "f" : "g");
   if (side.relaxed) {
     Scalar rho = body.read(side.rho, side.rhoName, compute);

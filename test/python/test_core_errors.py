@@ -69,7 +69,7 @@ def test_options():
                                ("cpu\0", None, "target: expected text without null"), (3, None, "expected a string")]:
         with pytest.raises(heddle.BadInput, match=text):
             heddle.compile("sgd", target=target, arch=arch)
-    with pytest.raises(heddle.BadInput, match="stage 'weft'"):
+    with pytest.raises(heddle.BadInput, match="stage: expected .* found 'weft'"):
         heddle.emit("sgd", "weft")
     with pytest.raises(heddle.BadInput):
         heddle.explain("sgd", shapes=[[-1]])

@@ -23,7 +23,7 @@ std::string ScaledProgram::text(int n) const {
 static std::string parts(int n) {
   std::string text;
   for (int k = 1; k < n; ++k)
-    text += k % 2 ? "clip_by_value+" : "average+";
+    text += k < n / 2 ? "average+" : "clip_by_value+";
   return text + "sgd";
 }
 
