@@ -484,14 +484,16 @@ void Slot::shuffle(char *value, size_t bytes, int mask) {
   if (++shuffling[warp] == 32) {
     shuffling[warp] = 0;
     for (unsigned lane = 0; lane < 32; ++lane) {
-      Fiber &here = fibers[first + lane];
+      const Fiber &here = fibers[first + lane];
       if (here.mask != mask || here.shuffledBytes != bytes)
         fail("threads of a warp are in different shuffles");
-      else if (unsigned other = lane ^ mask; lane < other)
-        std::swap_ranges(here.shuffled, here.shuffled + bytes,
-                         fibers[first + other].shuffled);
       wake(first + lane);
     }
+    for (unsigned lane = 0; lane < 32 && !grid.failed; ++lane)
+      if (unsigned other = lane ^ mask; lane < other)
+        std::swap_ranges(fibers[first + lane].shuffled,
+                         fibers[first + lane].shuffled + bytes,
+                         fibers[first + other].shuffled);
   }
   leave();
 }
