@@ -99,7 +99,7 @@ private:
   }
   LogicalResult add(unsigned part);
   LogicalResult checkOwner(unsigned part, const Argument &argument);
-  LogicalResult checkSize(unsigned part, Argument &argument);
+  LogicalResult checkSize(unsigned part, const Argument &argument);
   FailureOr<Bound> bind(unsigned part, BlockArgument argument);
   FailureOr<Bound> takeResult(unsigned part, BlockArgument argument,
                               Result &result);
@@ -161,9 +161,7 @@ LogicalResult Composer::checkOwner(unsigned part, const Argument &argument) {
 }
 
 /// A limit holds for gradients of their true size.
-LogicalResult Composer::checkSize(unsigned part, Argument &argument) {
-  if (parts[part].use == GradientUse::limits)
-    argument.limiter = part;
+LogicalResult Composer::checkSize(unsigned part, const Argument &argument) {
   if (parts[part].use != GradientUse::sizes || !argument.limiter)
     return success();
   StringRef limiter = parts[*argument.limiter].text, text = parts[part].text;
@@ -181,8 +179,6 @@ Composer::Bound Composer::addArgument(unsigned part, BlockArgument argument) {
   unsigned number = arguments.size();
   argumentOfName.try_emplace(name, number);
   arguments.push_back({name, attributes, part, part, {}, {}});
-  if (isCalled(name, "grad") && parts[part].use == GradientUse::limits)
-    arguments.back().limiter = part;
   return {function.getBody().front().addArgument(argument.getType(),
                                                  argument.getLoc()),
           number};
@@ -330,6 +326,8 @@ LogicalResult Composer::add(unsigned part) {
     if (roles[part].isUpdate && bound.argument &&
         foreach::isList(bound.value.getType()))
       arguments[*bound.argument].owner = part;
+    if (parts[part].use == GradientUse::limits && bound.argument)
+      arguments[*bound.argument].limiter = part;
   }
 
   Block &body = from.getBody().front(), &whole = function.getBody().front();

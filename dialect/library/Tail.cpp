@@ -46,16 +46,10 @@ struct ClipValueOptions : ListOptions {
 
   void describe(OptionList &list) {
     list.add("max_value", maxValue,
-             "the largest magnitude of an element of a gradient");
+             "the largest magnitude of an element of a gradient", kNotNegative);
     ListOptions::describe(list);
   }
-  std::string check() const {
-    if (maxValue < 0)
-      return "option 'max_value' of 'clip_by_value' is a magnitude: expected 0 "
-             "or more, found " +
-             numberText(maxValue);
-    return {};
-  }
+  std::string check() const { return {}; }
 };
 
 struct CheckOptions : ListOptions {
@@ -73,11 +67,14 @@ struct UnscaleOptions : ListOptions {
              "skip the step if an unscaled gradient is not finite");
     list.add("dynamic", dynamic, "update the scale, as GradScaler does");
     list.add("growth_factor", growthFactor,
-             "factor of the scale after 'growth_interval' steps");
+             "factor of the scale after 'growth_interval' steps",
+             {1, Range().most, false});
     list.add("backoff_factor", backoffFactor,
-             "factor of the scale after a step that is skipped");
+             "factor of the scale after a step that is skipped",
+             {0, 1, false, false});
     list.add("growth_interval", growthInterval,
-             "steps without a skipped one until the scale grows");
+             "steps without a skipped one until the scale grows",
+             {1, std::numeric_limits<int32_t>::max()});
     ListOptions::describe(list);
   }
   std::string check() const;
@@ -85,30 +82,17 @@ struct UnscaleOptions : ListOptions {
 } // namespace
 
 std::string UnscaleOptions::check() const {
-  auto expected = [](const char *option, const char *what, double found) {
-    return std::string("option '") + option + "' of 'unscale' expects " + what +
-           ", found " + numberText(found);
-  };
   if (hasType("f16"))
     return "option 'dtype' of 'unscale' expects f32, bf16 or f64, because f16 "
            "cannot hold unscaled gradients, found " +
            dtype.value;
   if (!(scale > 0 && scale <= std::numeric_limits<float>::max()))
-    return expected("scale", "a positive number that f32 can hold", scale);
-  if (!dynamic)
-    return {};
-  if (!checked)
+    return "option 'scale' of 'unscale' expects a positive number that f32 can "
+           "hold, found " +
+           numberText(scale);
+  if (dynamic && !checked)
     return "option 'dynamic=true' of 'unscale' needs 'check=true': the scale "
            "follows the check. Add 'dynamic=false'";
-  if (!(growthFactor > 1))
-    return expected("growth_factor", "a number above 1", growthFactor);
-  if (!(backoffFactor > 0 && backoffFactor < 1))
-    return expected("backoff_factor", "a number between 0 and 1",
-                    backoffFactor);
-  if (growthInterval < 1 ||
-      growthInterval > std::numeric_limits<int32_t>::max())
-    return expected("growth_interval", "1 or more, in 32 bits",
-                    static_cast<double>(growthInterval));
   return {};
 }
 
