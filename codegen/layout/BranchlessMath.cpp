@@ -29,8 +29,7 @@ bool hasBranchlessForm(Operation *op) {
 bool usesBranchlessMath(fused::SweepOp sweep, unsigned segment) {
   auto levels = fused::Levels::infer(sweep, segment);
   SmallVector<int64_t> sizes = elementSizes(sweep, segment).all();
-  // Elements of 32 bits would need registers that other loads need more.
-  if (failed(levels) || !llvm::is_contained(sizes, 2))
+  if (failed(levels))
     return false;
   int64_t divisions = 0;
   for (Operation &op : sweep.getSegmentBlock(segment).without_terminator()) {

@@ -20,9 +20,8 @@ namespace heddle {
 bool hasBranchlessForm(mlir::Operation *op);
 
 /// Whether the elements of a segment of a stream sweep are computed without
-/// branches: they are only mapped, so a thread can compute them again, some
-/// have 16 bits, and divisions and square roots take as long as memory
-/// accesses.
+/// branches: they are only mapped, so a thread can compute them again, and
+/// divisions and square roots take as long as memory accesses.
 bool usesBranchlessMath(fused::SweepOp sweep, unsigned segment);
 
 /// Whether `op` divides an element by a value of the row or the member. Rows in
