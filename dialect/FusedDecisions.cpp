@@ -240,8 +240,8 @@ LogicalResult VariantAttr::verify(EmitError error, ScalarPassing,
   if (blocks < 1 || blocks > 32)
     return error() << "expected 1 to 32 blocks on a multiprocessor, found "
                    << blocks;
-  if (percent < 0 || percent > 100)
-    return error() << "expected 'evict_first_l2_percent' from 1 to 100, found "
+  if (percent < 0 || percent > 1000)
+    return error() << "expected 'evict_first_l2_percent' from 1 to 1000, found "
                    << percent;
   if (columns < 0)
     return error() << "expected 'max_columns' of at least 1, found " << columns;

@@ -120,8 +120,8 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
   let description = [{
     `scalars` tells whether scalar arguments that the program never writes are passed by value or by address. `blocks`
     is the number of blocks that must be able to reside on a multiprocessor; it bounds the registers of a thread.
-    `evict_first_l2_percent` marks the evict-first variant, for elements that nearly fit the L2 cache: replaced elements
-    leave the cache first. The variant is used if the elements take at most this percentage of the L2 cache. Its size is
+    `evict_first_l2_percent` marks the evict-first variant, for elements that nearly fit the L2 cache, or that follow others
+    which should stay in it: replaced elements leave the cache first. The variant is used if the elements take at most this percentage of the L2 cache. Its size is
     known when buffers are bound. `max_columns` marks a variant for held rows, which contains no form of wider
     rows. It is used if no row has more columns and, with `mostly_over`, if at least half of the elements are in rows of
     more columns than that. `max_parts` marks a variant for wide rows whose blocks are a cluster. It is used if blocks

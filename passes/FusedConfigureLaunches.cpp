@@ -62,6 +62,10 @@ static constexpr int64_t kCooperativeTiles = 1 << 13;
 /// otherwise stay. Measured with 60 MB of L2: faster for 57 MB of elements,
 /// slower for 83 MB.
 static constexpr int64_t kEvictFirstPercent = 97;
+/// The same for a sweep that begins with elements which the sweep before it
+/// left in the cache: replaced elements would evict them. Measured: faster, or
+/// as fast, for up to 120 MB.
+static constexpr int64_t kEvictFirstPercentOfReversed = 200;
 
 //===----------------------------------------------------------------------===//
 // Sweeps
@@ -89,7 +93,10 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
   SmallVector<VariantAttr> variants;
   auto addByValue = [&](bool evictFirst) {
     variants.push_back(VariantAttr::get(context, ScalarPassing::value, blocks,
-                                        evictFirst ? kEvictFirstPercent : 0,
+                                        !evictFirst ? 0
+                                        : sweep.getReversed()
+                                            ? kEvictFirstPercentOfReversed
+                                            : kEvictFirstPercent,
                                         /*maxColumns=*/0, /*mostlyOver=*/0,
                                         /*maxParts=*/0));
   };
@@ -193,12 +200,13 @@ LogicalResult Launches::configure(SweepOp sweep, bool isDependent,
         arrival = Arrival::own_launch;
   sweep.setLaunchAttr(LaunchAttr::get(
       sweep.getContext(), variantsOf(sweep, *layout), arrivals, waits));
-  if (remarks && sweep.getLaunchAttr().getVariants()[0].isEvictFirst())
+  VariantAttr first = sweep.getLaunchAttr().getVariants()[0];
+  if (remarks && first.isEvictFirst())
     mlir::emitRemark(sweep.getLoc())
         << nameForRemarks(sweep)
         << " has an evict-first variant: replaced elements leave the cache "
            "first if all elements take at most "
-        << kEvictFirstPercent << " % of the L2 cache";
+        << first.getEvictFirstL2Percent() << " % of the L2 cache";
   if (!remarks || !arrivesLate)
     return success();
   if (whyNot.empty())

@@ -26,8 +26,8 @@ fused.program @no_variants(%x: !list) {
 fused.program @more_than_the_cache(%x: !list) {
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
       // expected-error@+2 {{failed to parse Fused_Launch parameter 'variants'}}
-      // expected-error@+1 {{expected 'evict_first_l2_percent' from 1 to 100, found 101}}
-      launch <variants = [<scalars = value, blocks = 4, evict_first_l2_percent = 101>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+      // expected-error@+1 {{expected 'evict_first_l2_percent' from 1 to 1000, found 1001}}
+      launch <variants = [<scalars = value, blocks = 4, evict_first_l2_percent = 1001>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }
 
