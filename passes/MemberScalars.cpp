@@ -22,49 +22,24 @@ namespace heddle::fused {
 /// schedule 10, with hyperparameters for each group 15; NAdam 14, ASGD 15,
 /// LaProp 16. A division counts as many operations.
 static constexpr int64_t kWork = 10, kDivision = 16;
-/// The most words that the math of precomputed scalars has registers for next
-/// to elements: AdamW needs 13, AdaBelief and RAdam 20, NAdam 21.
-static constexpr int64_t kLiveWords = 16;
 
 static int64_t words(Value value) {
   return llvm::divideCeil(value.getType().getIntOrFloatBitWidth(), 32);
 }
 
-/// The most words of values that are live at once in the math of precomputed
-/// scalars. Operands are live to the end, where they are stored.
-static int64_t liveWords(PrecomputeOp op) {
-  Block &body = op.getBody().front();
-  llvm::DenseMap<Value, Operation *> lastUses;
-  for (Operation &each : body)
-    for (Value operand : each.getOperands())
-      lastUses[operand] = &each;
-  int64_t live = 0, most = 0;
-  for (Value argument : body.getArguments())
-    live += words(argument);
-  for (Operation &each : body.without_terminator()) {
-    if (isa<arith::ConstantOp>(each))
-      continue;
-    for (Value result : each.getResults())
-      live += words(result);
-    most = std::max(most, live);
-    for (Value operand :
-         llvm::SmallDenseSet<Value>(each.operand_begin(), each.operand_end()))
-      if (Operation *source = operand.getDefiningOp();
-          source && !isa<arith::ConstantOp>(source) &&
-          lastUses.lookup(operand) == &each)
-        live -= words(operand);
-  }
-  return most;
-}
-
-bool hasLongMath(SweepOp sweep, unsigned segment) {
-  return llvm::any_of(
-      sweep.getSegmentBlock(segment).getOps<PrecomputeOp>(),
-      [](PrecomputeOp op) { return liveWords(op) > kLiveWords; });
+/// Whether the math of precomputed scalars is long: two powers are not, a
+/// schedule of the learning rate is. Threads that call it have fewer registers
+/// for elements.
+static bool isLong(PrecomputeOp op) {
+  constexpr int mostShort = 16;
+  return llvm::count_if(op.getBody().front(), [](Operation &each) {
+           return !isa<arith::ConstantOp>(each);
+         }) > mostShort;
 }
 
 bool hasManyMemberScalars(SweepOp sweep, unsigned segment) {
-  if (hasLongMath(sweep, segment))
+  if (llvm::any_of(sweep.getSegmentBlock(segment).getOps<PrecomputeOp>(),
+                   isLong))
     return true;
   auto levels = Levels::infer(sweep, segment);
   if (failed(levels))

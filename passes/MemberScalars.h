@@ -12,10 +12,6 @@
 
 namespace heddle::fused {
 
-/// Whether the math of precomputed scalars, which a thread executes if the
-/// previous step did not, has many values at once.
-bool hasLongMath(SweepOp sweep, unsigned segment);
-
 /// Whether each thread executes so many instructions for the scalars of its
 /// member, or needs so many registers for them, that rounds should share them.
 bool hasManyMemberScalars(SweepOp sweep, unsigned segment);

@@ -11,10 +11,10 @@
 #include "passes/Occupancy.h"
 #include "codegen/layout/BranchlessMath.h"
 #include "codegen/layout/DrawnNumbers.h"
+#include "codegen/layout/Rounds.h"
 #include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "passes/MemberScalars.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -46,25 +46,6 @@ static bool divides(SweepOp sweep, unsigned number) {
            return hasBranchlessForm(&op) &&
                   levels->of(op.getResult(0)).level == Level::element;
          });
-}
-
-static bool writesElements(const SegmentLayout &segment) {
-  return llvm::any_of(segment.operands, [](const OperandSlot &slot) {
-    return slot.written && slot.index == kI;
-  });
-}
-
-static int64_t roundsOf(const SweepLayout &layout,
-                        const SegmentLayout &segment) {
-  return std::max<int64_t>(1, segment.tile / (layout.threads * segment.vector));
-}
-
-/// Whether a thread maps its elements in several rounds.
-static bool mapsInRounds(SweepOp sweep, const SweepLayout &layout,
-                         unsigned number) {
-  const SegmentLayout &segment = layout.segments[number];
-  return writesElements(segment) && roundsOf(layout, segment) > 1 &&
-         sweep.getSegmentBlock(number).getOps<ReduceOp>().empty();
 }
 
 /// The fewest registers of a thread that divides f32 elements or takes their
@@ -161,12 +142,9 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
          });
 }
 
-/// Blocks of a segment that maps elements in several rounds: with more, memory
-/// is not faster. If threads hold few words of f32, a short list is, by 2 %.
-/// NVRTC 13 spills the long math of precomputed scalars if five blocks have to
-/// fit, and a kernel that spills is compiled again.
-static constexpr int64_t kBlocksOfRounds = 5, kBlocksOfShortRounds = 6,
-                         kFewWords = 12, kBlocksBesideLongMath = 4;
+/// With few words of f32 for each thread, a short list is 2 % faster with one
+/// block more.
+static constexpr int64_t kBlocksOfShortRounds = 6, kFewWords = 12;
 
 /// The most blocks of a segment.
 static int64_t mostBlocks(SweepOp sweep, const SweepLayout &layout,
@@ -175,8 +153,6 @@ static int64_t mostBlocks(SweepOp sweep, const SweepLayout &layout,
   const SegmentLayout &segment = layout.segments[number];
   if (!mapsInRounds(sweep, layout, number))
     return unlimited;
-  if (hasLongMath(sweep, number))
-    return kBlocksBesideLongMath;
   if (llvm::any_of(segment.operands, arePacked)) {
     // Elements of several sizes: some have 16 bits.
     return segment.vector < 8 ? unlimited : kBlocksOfRounds;
@@ -185,10 +161,22 @@ static int64_t mostBlocks(SweepOp sweep, const SweepLayout &layout,
                                                           : kBlocksOfRounds;
 }
 
+/// Measured: a loop over rounds of f32 fits into the registers that the most
+/// blocks leave.
+static bool fitsRegisters(SweepOp sweep, const SweepLayout &layout,
+                          unsigned number) {
+  return mapsInRounds(sweep, layout, number) &&
+         llvm::all_of(
+             layout.segments[number].operands, [](const OperandSlot &slot) {
+               return slot.index != kI || storageBytes(slot.storage) == 4;
+             });
+}
+
 static int64_t streamBlocks(SweepOp sweep, const SweepLayout &layout) {
-  int64_t registers = 0, most = 8;
+  int64_t registers = 1, most = 8;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
-    registers = std::max(registers, streamRegisters(sweep, layout, s));
+    if (!fitsRegisters(sweep, layout, s))
+      registers = std::max(registers, streamRegisters(sweep, layout, s));
     most = std::min(most, mostBlocks(sweep, layout, s));
   }
   return blocksFor(registers, layout.threads, most);
@@ -346,12 +334,8 @@ static int64_t blocksByValue(SweepOp sweep, const SweepLayout &layout) {
 int64_t residentBlocks(SweepOp sweep, const SweepLayout &layout,
                        ScalarPassing scalars) {
   int64_t blocks = blocksByValue(sweep, layout);
-  // Loading scalars takes registers; parameters take none. The long math of
-  // precomputed scalars takes more than they do.
-  bool isLong = false;
-  for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
-    isLong |= mapsInRounds(sweep, layout, s) && hasLongMath(sweep, s);
-  if (scalars == ScalarPassing::address && !isLong)
+  // Loading scalars takes registers; parameters take none.
+  if (scalars == ScalarPassing::address)
     blocks = std::max<int64_t>(1, blocks - 1);
   // The parts of a wide row are divided only if there is room for twice their
   // number. Otherwise one block has the whole row, which takes far longer than

@@ -47,7 +47,10 @@ LogicalResult emitPrecomputed(raw_indented_ostream &os, fused::PrecomputeOp op,
     parameters += (parameters.empty() ? "" : ", ") +
                   computedType(argument.getType()).str() + ' ' +
                   scope.declare(argument, "operand");
-  os << "__device__ __forceinline__ " << type << '\n'
+  // A call: two or three inlined copies took up to a quarter of the time to
+  // compile a program, and registers of the traversal that hardly ever uses
+  // one.
+  os << "__device__ __noinline__ " << type << '\n'
      << function << "(" << parameters << ") {\n";
   os.indent();
   llvm::DenseSet<Operation *> inlined = inlinedOps(body);

@@ -364,20 +364,17 @@ std::string StreamEmitter::vectorCondition() {
 
 LogicalResult StreamEmitter::emitWalk() {
   bool rounds = repeats() > 1;
-  std::string again;
   if (!reducesElements()) {
     if (rounds)
       os << "int round = 0;\n"
          << "bool whole = aligned && tile.count >= "
          << layout.threads * slots.vector << ";\n";
     declareElements(Held::round);
-    again = beginPrecomputed();
     loadElements(Held::round);
   }
   waitForDependency();
   declareScalarInputs([&](Value argument) { return isUsedInWalk(argument); });
-  if (failed(declarePrecomputed(again)) ||
-      failed(declareOps([&](Operation *op) {
+  if (failed(declarePrecomputed()) || failed(declareOps([&](Operation *op) {
         fused::LevelOf level = levels.of(op->getResult(0));
         return !level.after && level.level <= Level::member &&
                isUsedInWalk(op->getResult(0));

@@ -214,49 +214,16 @@ void SegmentEmitter::declareScalarInputs(
 // Precomputed scalars
 //===----------------------------------------------------------------------===//
 
-/// Whether the math of precomputed scalars takes so many registers that a
-/// thread cannot hold its elements as well. Two powers are short, a schedule of
-/// the learning rate is long.
-static bool isLong(fused::PrecomputeOp op) {
-  constexpr int mostShort = 16;
-  return llvm::count_if(op.getBody().front(), [](Operation &each) {
-           return !isa<arith::ConstantOp>(each);
-         }) > mostShort;
-}
-
-std::string SegmentEmitter::beginPrecomputed() {
-  auto all = llvm::to_vector(body.getOps<fused::PrecomputeOp>());
-  if (llvm::none_of(all, isLong))
-    return {};
-  for (fused::PrecomputeOp op : all) {
-    auto &[local, flag] = precomputed[op];
-    local = scope.fresh("precomputed");
-    flag = scope.fresh("stale");
-    os << names.scratchTypes[layout.scratchOf(op, ScratchPer::member)] << ' '
-       << local << ";\nbool " << flag << " = false;\n";
-  }
-  std::string again = scope.fresh("again");
-  os << again << ":\n";
-  return again;
-}
-
-LogicalResult SegmentEmitter::declarePrecomputed(StringRef again) {
+LogicalResult SegmentEmitter::declarePrecomputed() {
   for (auto precompute : body.getOps<fused::PrecomputeOp>()) {
     PrecomputedFields fields(precompute);
     int area = layout.scratchOf(precompute, ScratchPer::member);
-    auto [local, flag] = precomputed.lookup(precompute);
-    if (again.empty()) {
-      local = scope.fresh("precomputed");
-      flag = scope.fresh("stale");
-      os << names.scratchTypes[area] << ' ';
-    } else {
-      os << "if (!" << flag << ") {\n";
-      os.indent();
-    }
+    std::string local = scope.fresh("precomputed");
+    std::string flag = scope.fresh("stale");
     std::string arguments;
-    os << local << " = " << names.scratch[area] << "[tile.member];\n"
-       << (again.empty() ? "const bool " : "") << flag << " = !((" << local
-       << ".valid != 0)";
+    os << names.scratchTypes[area] << ' ' << local << " = "
+       << names.scratch[area] << "[tile.member];\n"
+       << "const bool " << flag << " = !((" << local << ".valid != 0)";
     for (auto [field, input] :
          llvm::zip(fields.operands, precompute.getInputs())) {
       os << " &\n    heddle::same_bits(" << local << "." << field << ", "
@@ -264,13 +231,8 @@ LogicalResult SegmentEmitter::declarePrecomputed(StringRef again) {
       arguments += (arguments.empty() ? "" : ", ") + text(input);
     }
     os << ");\n"
-       << "if (" << flag << ")" << (again.empty() ? "" : " {") << "\n  "
-       << local << " = " << names.precompute[area] << "(" << arguments
-       << ");\n";
-    if (!again.empty()) {
-      os << "  goto " << again << "; // and load the elements again\n}\n";
-      os.unindent() << "}\n";
-    }
+       << "if (" << flag << ")\n  " << local << " = " << names.precompute[area]
+       << "(" << arguments << ");\n";
     for (auto [field, result] :
          llvm::zip(fields.results, precompute.getResults()))
       scope.bind(result, local + "." + field);
@@ -420,7 +382,6 @@ void SegmentEmitter::newScope() {
   accumulators.clear();
   homes.clear();
   stale.clear();
-  precomputed.clear();
 }
 
 std::string SweepNames::memberType(const SweepLayout &layout) const {

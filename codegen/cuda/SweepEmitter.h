@@ -134,13 +134,8 @@ protected:
   static bool isLengthOrStride(const OperandSlot &slot) {
     return slot.index == kLength || slot.index == kStride;
   }
-  /// Prints, if a body has long math of precomputed scalars, the declarations
-  /// and a label, and returns the label. No element that is loaded after it is
-  /// held in registers while the math runs, which few steps need.
-  std::string beginPrecomputed();
-  /// Declares the precomputed scalars. If they are stale, they are computed;
-  /// the loads after the label `again`, if there is one, are then repeated.
-  mlir::LogicalResult declarePrecomputed(llvm::StringRef again = "");
+  /// Declares the precomputed scalars. If they are stale, they are computed.
+  mlir::LogicalResult declarePrecomputed();
   /// The type of a tile descriptor of the segment.
   std::string tileType() const;
 
@@ -207,9 +202,6 @@ protected:
   llvm::SmallVector<std::string> pointers; // one per operand slot: addresses
   llvm::DenseMap<mlir::Operation *, std::string> accumulators;
   std::string stale; // whether precomputed scalars had to be recomputed
-  /// Precomputed scalars that are declared: the variable and its flag.
-  llvm::DenseMap<mlir::Operation *, std::pair<std::string, std::string>>
-      precomputed;
 
   /// For row tiles that several blocks share (SharedRows.cpp): one of the
   /// blocks reduces the values of rows and columns.
