@@ -49,8 +49,8 @@ if(HEDDLE_PYTHON3)
   set(page "${PROJECT_BINARY_DIR}/docs/reference/optimizers.md")
   add_custom_command(OUTPUT "${page}"
     COMMAND "${HEDDLE_PYTHON3}" "${PROJECT_SOURCE_DIR}/tools/optimizer_reference.py" "$<TARGET_FILE:heddle-cli>"
-            "${page}"
-    DEPENDS "${PROJECT_SOURCE_DIR}/tools/optimizer_reference.py" heddle-cli
+            "${PROJECT_SOURCE_DIR}/docs/optimizers.json" "${page}"
+    DEPENDS "${PROJECT_SOURCE_DIR}/tools/optimizer_reference.py" "${PROJECT_SOURCE_DIR}/docs/optimizers.json" heddle-cli
     COMMENT "Writing docs/reference/optimizers.md" VERBATIM)
   add_custom_target(heddle-docs-optimizers DEPENDS "${page}")
   add_dependencies(heddle-docs heddle-docs-optimizers)

@@ -142,9 +142,7 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
          });
 }
 
-/// With few words of f32 for each thread, a short list is 2 % faster with one
-/// block more.
-static constexpr int64_t kBlocksOfShortRounds = 6, kFewWords = 12;
+static constexpr int64_t kFewWords = 12;
 
 /// The most blocks of a segment.
 static int64_t mostBlocks(SweepOp sweep, const SweepLayout &layout,

@@ -1,6 +1,8 @@
 """Writes docs/reference/optimizers.md: every standard optimizer, from what `heddle` prints about its program.
 
-    python3 tools/optimizer_reference.py HEDDLE PAGE
+    python3 tools/optimizer_reference.py HEDDLE MEASURED PAGE
+
+MEASURED is the JSON of `heddle bench optimizers` on a GPU.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,10 +12,11 @@ import json
 import re
 import subprocess
 import sys
+import textwrap
 
 HEAD = """# Optimizers
 
-<!-- Written by tools/optimizer_reference.py from the output of heddle emit and heddle explain. -->
+<!-- Written by tools/optimizer_reference.py from the output of heddle emit, explain and bench. -->
 
 The standard programs that are update rules, as they are compiled for sm_90 in float32. [optim.md](../optim.md) has their
 classes for PyTorch; [rule.md](../rule.md) tells how to write another rule.
@@ -25,6 +28,8 @@ The bytes are those that a step reads and writes for each element of the paramet
 are left out. An option that changes a number is listed with the number that it alone gives. Clipping, as in
 `clip_by_global_norm+adamw`, adds a sweep, two launches and 4 B. [tail.md](../tail.md) has the options of all optimizers
 for averages of parameters, zeroed gradients and schedules, and the programs that come before an optimizer.
+
+{measured}
 
 In the formulas, `t` is the number of the step, and `x'` is the value of `x` after the step. `sum`, `max` and `min` are over
 the elements of a tensor, and over all tensors where the name ends in `_all`. `single` rounds to float32. Hyperparameters
@@ -219,6 +224,33 @@ def numbers(heddle, program):
     return f"{about['bytes_per_element']:g}", about["sweeps"], about["launches"]
 
 
+class Measured:
+    """The times of a step over the floor, by program and model."""
+
+    def __init__(self, path):
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+        self.conditions = report["conditions"]
+        self.ratios, self.models = {}, {}
+        for each in report["rows"]:
+            name = each["program"].split(":")[0]
+            self.ratios[name, each["model"]] = each["heddle_ratio"]
+            self.models[each["model"]] = f"{each['model']} ({each['tensors']} tensors, {each['parameters'] / 1e6:.1f} M)"
+
+    def of(self, name):
+        found = [self.ratios.get((name, model)) for model in self.models]
+        return "; ".join(f"{ratio:.2f}" for ratio in found) if None not in found else ""
+
+    def sentence(self):
+        gpu, driver, cuda = (self.conditions[key] for key in ("gpu", "driver", "cuda"))
+        speed = self.conditions["copy_bytes_per_second"] / 1e12
+        return textwrap.fill(
+            f"*Measured* is the time of a step over its floor, for the parameters of {' and '.join(self.models.values())}: "
+            f"{gpu}, driver {driver}, CUDA {cuda}. The floor is the time to move these bytes at the copy bandwidth, "
+            f"{speed:.3f} TB/s. `sgd` has a momentum there, so it moves 20 B. [benchmarks.md](../benchmarks.md) has the times "
+            "and the conditions.", 120)
+
+
 def is_zero(default):
     try:
         return float(default) == 0
@@ -239,7 +271,7 @@ def variants(heddle, name, options, plain):
                 yield shown, found
 
 
-def row(heddle, name, options, states):
+def row(heddle, name, options, states, measured):
     plain = numbers(heddle, name)
     others = []
     for shown, found in variants(heddle, name, options, plain):
@@ -248,7 +280,7 @@ def row(heddle, name, options, states):
                   ((found[1], plain[1], "sweeps"), (found[2], plain[2], "launches")) if value != old]
         others.append(f"`{shown}`: {', '.join(words)}")
     kept = ", ".join(f"`{state}`" for state in states)
-    return f"| [`{name}`](#{name}) | {kept or '-'} | {plain[0]} | {plain[1]} | {plain[2]} | {'; '.join(others)} |"
+    return f"| [`{name}`](#{name}) | {kept or '-'} | {plain[0]} | {plain[1]} | {plain[2]} | {measured} | {'; '.join(others)} |"
 
 
 def section(name, summary, options, formula):
@@ -295,18 +327,18 @@ def common(heddle, options):
     yield ""
 
 
-def main(path, page):
-    heddle = Heddle(path)
+def main(path, measured, page):
+    heddle, measured = Heddle(path), Measured(measured)
     rows, sections, shared = [], [], []
     for name, (summary, options) in programs(heddle).items():
         plain = Formula(heddle("emit", name, "--stage", "foreach"))
-        rows.append(row(heddle, name, options, plain.states))
+        rows.append(row(heddle, name, options, plain.states, measured.of(name)))
         shared = shared or list(common(heddle, options))
         sections += section(name, summary, options, whole_formula(heddle, name, options) or plain)
     with open(page, "w", encoding="utf-8") as out:
         out.write(HEAD)
-        out.write("| program | state | bytes | sweeps | launches | with options |\n|---|---|---|---|---|---|\n")
-        out.write("\n".join(rows) + "\n" + NOTES + "\n" + "\n".join(shared + sections).rstrip("\n") + "\n")
+        out.write("| program | state | bytes | sweeps | launches | measured | with options |\n|---|---|---|---|---|---|---|\n")
+        out.write("\n".join(rows) + "\n" + NOTES.format(measured=measured.sentence()) + "\n" + "\n".join(shared + sections).rstrip("\n") + "\n")
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ from . import functional as functional
 from . import lr_scheduler as lr_scheduler
 from . import swa_utils as swa_utils
 from ._chain import chain as chain
+from ._chained import ChainedOptimizer as ChainedOptimizer
 from ._masters import float32_state_dict as float32_state_dict
 from ._masters import load_masters as load_masters
 from ._masters import masters as masters
@@ -143,7 +144,8 @@ def stubs(package):
     """The stubs of `heddle.optim` by the names of their files."""
     specs = python_reference.imported(package, "_table").SPECS.values()
     arguments = python_reference.imported(package, "_arguments")
-    names = ["Family", "Optimizer", "Spec", "chain", "float32_state_dict", "load_masters", "masters", "optimizer_class"]
+    names = ["ChainedOptimizer", "Family", "Optimizer", "Spec", "chain", "float32_state_dict", "load_masters", "masters",
+             "optimizer_class"]
     public = "".join(f'    "{name}",\n' for name in [*names, *(spec.name for spec in specs)])
     classes = "\n\n".join(map(optimizer, specs))
     of_functions = [spec for spec in specs if spec.functional is not None]

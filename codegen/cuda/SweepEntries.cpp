@@ -82,7 +82,7 @@ void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
       layout.rowParts && !variant.isForHeldRows() && !variant.isForClusters();
   // Measured: spills around a call cost less than a block.
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
-    mustFit |= variant.getBlocks() <= kBlocksOfRounds &&
+    mustFit |= variant.getBlocks() <= kBlocksOfShortRounds &&
                callsBeforeRounds(sweep, layout, s);
   emitEntry(
       names,

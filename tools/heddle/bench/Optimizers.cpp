@@ -32,6 +32,7 @@ ArrayRef<Optimizer> optimizers() {
       {"adabelief", "adabelief", 3, 4},
       {"adadelta", "adadelta", 3, 4},
       {"adagrad", "adagrad", 3, 2, 1},
+      {"adam", "adam", 3, 4},
       {"adamax", "adamax", 3, 4},
       {"adamw_schedule_free", "adamw_schedule_free", 3, 4},
       {"adan", "adan", 3, 8, 4},
