@@ -12,6 +12,7 @@ from exporter import Exporter
 
 import heddle
 import heddle.ot
+from heddle.ot import _mistakes
 
 M, A, B = reference.problem(4, 6)
 
@@ -42,20 +43,25 @@ def changed(array, index, value):
     ((M, "abcd"), {}, "^a: expected an array"),
     ((M, A > 0), {}, "^a: expected dtype f64, f32, f16, bf16, i8, i16, i32, i64, found i1$"),
     ((M, A.astype("c16")), {}, "^a: expected dtype f64, f32, f16, bf16, i8, i16, i32, i64, found complex128$"),
-    ((M, A, B, 0), {}, "^reg: expected a positive number, found 0"),
-    ((M, A, B, -1.0), {}, "^reg: expected a positive number, found -1"),
-    ((M, A, B, -1e6), {}, "^reg: expected a positive number, found -1000000$"),
-    ((M, A, B, -1234567.5), {}, "^reg: expected a positive number, found -1234567.5$"),
-    ((M, A, B, numpy.nan), {}, "^reg: expected a positive number, found nan"),
-    ((M, A, B, numpy.inf), {}, "^reg: expected a positive number, found inf"),
-    ((M, A, B, "small"), {}, "^reg: expected a positive number, found str"),
-    ((M, A, B), {}, "^reg: expected a positive number, found None: exact transport is not supported; a small reg"),
+    ((M, A, B, 0), {}, "^reg: expected a finite positive number, found 0"),
+    ((M, A, B, -1.0), {}, "^reg: expected a finite positive number, found -1"),
+    ((M, A, B, -1e6), {}, "^reg: expected a finite positive number, found -1000000$"),
+    ((M, A, B, -1234567.5), {}, "^reg: expected a finite positive number, found -1234567.5$"),
+    ((M, A, B, numpy.nan), {}, "^reg: expected a finite positive number, found nan"),
+    ((M, A, B, numpy.inf), {}, "^reg: expected a finite positive number, found inf"),
+    ((M, A, B, "small"), {}, "^reg: expected a finite positive number, found str"),
+    ((M, A, B), {}, "^reg: expected a finite positive number, found None: exact transport is not supported; a small reg"),
     ((M, A, B, 1), {"reg_type": "L2"}, "^reg_type: expected 'KL' or 'entropy', found 'L2'"),
     ((M, A, B, 1), {"unbalanced": 1.0, "unbalanced_type": "TV"}, "^unbalanced_type: expected 'KL', found 'TV'"),
     ((M, A, B, 1), {"unbalanced": 0}, "^unbalanced: expected a positive number, a pair of them, or None, found 0"),
     ((M, A, B, 1), {"unbalanced": (1, -1)}, "^unbalanced: expected .*, found -1"),
     ((M, A, B, 1), {"unbalanced": (1, 2, 3)}, "^unbalanced: expected .*, found 3 values"),
     ((M, A, B, 1), {"unbalanced": "a"}, "^unbalanced: expected .*, found str"),
+    ((M, A, B, [1.0]), {}, "^reg: expected a finite positive number, found one value for each problem, but M is one"),
+    *(((M, A, B, 1), {"n_threads": value}, rf"^n_threads: expected a positive integer, 'max' or None, found {found}$")
+      for value, found in ((0, 0), (-1, -1), (1.5, 1.5), ("two", "'two'"), (True, True), ([1], r"\[1\]"))),
+    *(((M, A, B, 1), {"verbose": value}, f"^verbose: expected True or False, found {found}$")
+      for value, found in (("yes", "'yes'"), (2, 2), (None, None))),
     ((M, A, B, 1), {"max_iter": -1}, "^max_iter: expected a number of iterations from 0 to 2147483647, found -1"),
     ((M, A, B, 1), {"max_iter": 2.5}, "^max_iter: expected a number of iterations"),
     ((M, A, B, 1), {"tol": numpy.nan}, "^tol: expected a number, found nan"),
@@ -70,7 +76,7 @@ def changed(array, index, value):
     ((M, A, B, 1), {"omega": 2}, "^omega: expected a number between 0 and 2, found 2"),
     ((M, A, B, 1), {"anneal": "linear"}, "^anneal: expected None, 'geometric' or an array, found 'linear'"),
     ((M, A, B, 1), {"anneal": "geometric", "decay": 1}, "^decay: expected a number between 0 and 1, found 1"),
-    ((M, A, B, 1), {"anneal": "geometric", "eps0": 0}, "^eps0: expected a positive number, found 0"),
+    ((M, A, B, 1), {"anneal": "geometric", "eps0": 0}, "^eps0: expected a finite positive number, found 0"),
     ((M, A, B, 1), {"anneal": M}, "^anneal: expected a vector"),
     ((M, A, B, 1), {"matrix": "log_kernel", "anneal": "geometric"}, "^anneal: expected None with matrix='log_kernel'"),
     ((M, A, B, 1), {"layout": "F"}, "^layout: expected None, 'row' or 'column', found 'F'"),
@@ -90,10 +96,19 @@ def changed(array, index, value):
     ((M, numpy.log(2 * A), numpy.log(B), 1), {"weights": "log"}, r"^a and b: .*, found (2\.0|1\.99)\d* and (1\.0|0\.99)"),
     ((M.astype("f4"), 3 * A, None, 1), {}, r"^a and b: expected equal sums .*, found (3\.0|2\.99)\d* and (1\.0|0\.99)"),
     (([M, M], [A, 2 * A], B, 1), {}, r"^problem 1: a and b: .*, found (2\.0|1\.99)\d* and (1\.0|0\.99)"),
-    ((changed(M, (1, 2), numpy.nan), A, B, 1), {}, "^M: expected costs that are not NaN or -inf"),
-    ((changed(M, (1, 2), -numpy.inf), A, B, 1), {}, "^M: expected costs that are not NaN or -inf"),
+    ((changed(M, (1, 2), numpy.nan), A, B, 1), {}, "^M: expected costs that are not NaN or -inf.*, found nan in row 1, column 2$"),
+    ((changed(M, (1, 2), -numpy.inf), A, B, 1), {}, "^M: expected costs .*, found -inf in row 1, column 2$"),
+    ((changed(changed(M, (3, 0), numpy.nan), (2, 5), numpy.nan), A, B, 1), {}, "^M: .*, found nan in row 2, column 5$"),
+    ((changed(M, (1, 2), -1e300), A, B, 1e-200), {}, r"^M: .* divided by .*, found -1e\+300 in row 1, column 2$"),
+    ((changed(M.astype("f4"), (0, 3), -numpy.inf), None, None, 1), {}, "^M: .*, found -inf in row 0, column 3$"),
+    ((changed(M, (1, 2), numpy.nan).T, A, B, 1), {"layout": "column"}, "^M: .*, found nan in row 1, column 2$"),
+    ((numpy.asfortranarray(changed(M, (1, 2), numpy.nan)), A, B, 1), {}, "^M: .*, found nan in row 1, column 2$"),
+    ((changed(-M, (1, 2), numpy.inf), A, B, 1), {"matrix": "log_kernel"},
+     r"^M: expected a log kernel that is not NaN or \+inf.*, found inf in row 1, column 2$"),
+    ((numpy.stack([M, changed(M, (3, 4), numpy.nan)]), None, None, [1.0, 2.0]), {}, "^problem 1: M: .*, found nan in row 3, column 4$"),
+    (([M, changed(M, (1, 2), -1e300)], None, None, [1.0, 1e-200]), {}, r"^problem 1: M: .*, found -1e\+300 in row 1, column 2$"),
     ((M, A, B, 1), {"potentials_init": (changed(A, 1, numpy.nan), B)}, r"^potentials_init\[0\]: expected initial potentials that are not NaN, found nan at 1$"),
-    (([M, changed(M, (0, 0), numpy.nan)], None, None, 1), {}, "^problem 1: M: expected costs"),
+    (([M, changed(M, (0, 0), numpy.nan)], None, None, 1), {}, "^problem 1: M: expected costs .*, found nan in row 0, column 0$"),
 ])
 def test_mistakes(arguments, options, message):
     if len(arguments) < 4 and not message.startswith("^reg:"):
@@ -102,13 +117,55 @@ def test_mistakes(arguments, options, message):
         heddle.ot.solve(*arguments, **options)
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_a_wrong_cost_beyond_the_first_block(monkeypatch, rows):
+    monkeypatch.setattr(_mistakes, "_BLOCK", rows * M.shape[1] + 1)
+    with pytest.raises(heddle.BadInput, match="^M: .*, found nan in row 3, column 1$"):
+        heddle.ot.solve(changed(M, (3, 1), numpy.nan), A, B, 1.0)
+
+
+def test_a_solve_that_succeeds_searches_nothing(monkeypatch):
+    def fail(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(_mistakes, "_found_cost", fail)
+    heddle.ot.solve(M, A, B, 1.0).check()
+
+
+def test_costs_that_were_written_after_a_solve_are_not_searched():
+    """As on a GPU, where check() finds the mistake later."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (tools/dev setup --torch)")
+    costs = torch.from_numpy(M.copy())
+    result = heddle.ot.solve(costs, A, B, 1.0)
+    result._host["status"] = numpy.array(64, "i4")
+    with pytest.raises(heddle.BadInput, match="potentials that are not NaN$"):  # all of them are right
+        result.check()
+    costs[1, 2] = numpy.nan
+    with pytest.raises(heddle.BadInput, match="potentials that are not NaN$"):
+        result.check()
+
+
+@pytest.mark.parametrize("bit, message", [(8, "reg: expected a number from"), (16, "unbalanced: expected positive numbers")])
+def test_a_mistake_that_check_finds_has_the_names_of_solve(bit, message):
+    for costs, where in ((M, ""), (M[None], "problem 0: ")):
+        result = heddle.ot.solve(costs, None, None, 1.0)
+        result._host["status"] = numpy.full(costs.shape[:-2], bit, "i4")
+        with pytest.raises(heddle.BadInput, match=f"^{where}{message}"):
+            result.check()
+
+
+@pytest.mark.parametrize("value", [1, 4, numpy.int64(2), "max", None])
+def test_numbers_of_threads_that_pot_takes(value):
+    heddle.ot.solve(M, A, B, 1.0, n_threads=value, verbose=True).check()
+
+
 def test_mistakes_in_batches():
     batch = numpy.stack([M] * 3)
     for arguments, message in (
         ((batch, 1.0, numpy.stack([A] * 2)), r"^a: expected a vector, or 3 vectors \(an array of rank 2\), found shape"),
         (([M] * 3, 1.0, [A] * 2), "^a: expected 3 arrays, one for each problem, found 2"),
         (([M, M[:2]], 1.0, [A, A]), r"^a\[1\]: expected 2 elements, as M has, found shape \(4,\)"),
-        ((batch, [1.0, -1.0, 1.0]), r"^reg\[1\]: expected a positive number, found -1"),
+        ((batch, [1.0, -1.0, 1.0]), r"^reg\[1\]: expected a finite positive number, found -1"),
         ((batch, [1.0, 2.0]), "^reg: expected a number, or 3 values"),
     ):
         with pytest.raises(heddle.BadInput, match=message):
@@ -120,8 +177,8 @@ def test_mistakes_in_batches():
 @pytest.mark.parametrize("anneal", [None, "geometric", [1.0]])
 def test_annealing_is_checked_even_without_use(anneal):
     for name, value, message in (
-        ("eps0", "x", "^eps0: expected a positive number, found str"),
-        ("eps0", 0, "^eps0: expected a positive number, found 0"),
+        ("eps0", "x", "^eps0: expected a finite positive number, found str"),
+        ("eps0", 0, "^eps0: expected a finite positive number, found 0"),
         ("decay", 1, "^decay: expected a number between 0 and 1, found 1"),
     ):
         with pytest.raises(heddle.BadInput, match=message):

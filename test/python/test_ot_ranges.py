@@ -37,8 +37,8 @@ def test_eps(dtype, low, high):
         for name, options in (("eps", {}), ("eps0", {"anneal": "geometric"})):
             refused(dtype, name, value, rf"a number from 2\^{low} to 2\^{high}{wider}", **options)
     for value in (0, -1.0, NAN, INF):
-        refused(dtype, "eps", value, "a positive number")
-        refused(dtype, "eps0", value, "a positive number", anneal="geometric")
+        refused(dtype, "eps", value, "a finite positive number")
+        refused(dtype, "eps0", value, "a finite positive number", anneal="geometric")
     for make in (list, numpy.array):
         with pytest.raises(heddle.BadInput, match=rf"^anneal: expected numbers of at most 2\^{high}, found .* at 1$"):
             heddle.ot.sinkhorn(M.astype(dtype), eps=0.5, anneal=make([1.0, 2.0**high * 2, 0.5]))

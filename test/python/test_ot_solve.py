@@ -276,7 +276,7 @@ def test_one_value_for_each_problem():
     assert lists.converged.all()
     with pytest.raises(heddle.BadInput, match="eps: expected a number, or 3 values, one for each problem, found shape"):
         heddle.ot.sinkhorn(M, a, b, eps=[0.1, 0.2])
-    with pytest.raises(heddle.BadInput, match=r"eps\[1\]: expected a positive number, found -1"):
+    with pytest.raises(heddle.BadInput, match=r"eps\[1\]: expected a finite positive number, found -1"):
         heddle.ot.sinkhorn(M, a, b, eps=[0.1, -1, 2])
     with pytest.raises(heddle.BadInput, match="one value for each problem, but M is one problem"):
         heddle.ot.sinkhorn(M[0], eps=[0.1])

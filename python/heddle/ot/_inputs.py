@@ -153,6 +153,12 @@ class Problems:
         """How messages call the costs of a problem."""
         return f"M[{index}]" if self.form == "list" else "M"
 
+    def matrix(self, index: int) -> Any:
+        """The costs of one problem, as an array of the caller's library, in the layout in which they were given."""
+        if self.form == "batch":
+            return self.library.own(self.given[0], "M")[index]
+        return self.library.own(self.given[index], self.name_of(index))
+
     def _view(self, array: Any, index: int) -> arrays.ArrayView:
         if index:
             return self.library.view(array, self.name_of(index))

@@ -10,12 +10,13 @@ import enum
 import math
 
 from .._held import Held
-from .._values import plain
 from ..errors import BadInput, Failed
 from ._inputs import Block, PerProblem
+from ._mistakes import raise_bad_input, sums_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, NoReturn
 
     from ._problem import Problem
@@ -39,26 +40,6 @@ class Status(enum.Enum):
 
 class NotSolved(Failed):
     """A problem did not converge; see `OTResult.check`."""
-
-
-#: What each bit of the program's status says about an argument.
-_BAD_INPUT = {
-    1: "a: expected finite weights that are not negative",
-    2: "b: expected finite weights that are not negative",
-    4: "a and b: expected equal sums (or relaxed sides, or normalize=True and sums that are not 0)",
-    8: "eps: expected a number from 2^-126 to 2^100, or from 2^-1022 to 2^1000 in float64 (eps0 likewise, and a decay "
-    "between 0 and 1)",
-    16: "rho_a, rho_b: expected positive numbers, of at least 2^-126 in float32",
-    32: "omega: expected a number between 0 and 2",
-}
-_SIDES = {1: 0, 2: 1}
-_SUMS = 4
-_NOT_FINITE = 64
-_INFEASIBLE = 128
-_NUMBERS = (
-    "M: expected costs that are not NaN or -inf, also divided by the strength of the regularization, and initial "
-    "potentials that are not NaN"
-)
 
 
 #: What has the place of attributes of results of POT and OTT (docs/ot.md).
@@ -87,14 +68,19 @@ class OTResult:
     Attributes are computed when asked for, on the device, from the costs and the potentials, without another solve.
     They are arrays of the library of `M`, in the compute type (float32 for float16 and bfloat16 costs). The costs and
     weights must not change before that; a tensor of PyTorch that was changed in place, as PyTorch counts it, raises
-    `BadInput`, and so does an array of NumPy or PyTorch whose memory was resized or replaced. Tensors of ``torch.inference_mode()``, whose changes
-    PyTorch does not count, are copied by the solve.
+    `BadInput`, and so does an array of NumPy or PyTorch whose memory was resized or replaced. Tensors of
+    ``torch.inference_mode()``, whose changes PyTorch does not count, are copied by the solve.
 
     For a batch, every attribute has a leading axis of the problems; for a list of problems, it is a list of arrays, and
     scalars are one vector.
 
     With PyTorch, if `M`, `a` or `b` needs a gradient, `value` has one (envelope theorem), unless the solve was under
     ``torch.no_grad()``. All other attributes raise an exception in ``backward``; use ``detach()``.
+
+    Raises:
+        BadInput: costs, weights or potentials have changed when an attribute is computed.
+        Unavailable: in ``backward``, of other attributes than `value`, and of a second derivative.
+        AttributeError: an attribute does not exist; the message names the one that other libraries' results have.
     """
 
     def __init__(
@@ -110,6 +96,8 @@ class OTResult:
         self._tol, self._limit = tol, limit
         #: The norm of the error, and the potentials that are updated first: u of rows, or v of columns.
         self._measure = measure
+        #: A message with the arguments' names in the function that was called.
+        self._named: Callable[[str], str] = str
         self._values: dict[str, Any] = {}
         self._host: dict[str, Any] = {}
         #: The results of which the caller has views.
@@ -134,7 +122,7 @@ class OTResult:
 
         ``reg_type="KL"``:  sum P M + reg KL(P | a b^T) + unbalanced KL(P 1 | a) + unbalanced KL(P^T 1 | b), with
         KL(p | q) = sum p log(p / q) - p + q. ``"entropy"``: reg sum P log P if both sums must match (as POT), and
-        reg sum P (log P - 1) if a side is relaxed. At convergence, the dual has this value; before, its error is
+        reg sum P (log P - 1) if a marginal is relaxed. At convergence, the dual has this value; before, its error is
         quadratic in the error of the potentials.
         """
         if self._inputs:
@@ -223,7 +211,8 @@ class OTResult:
                 each problem, B x m x d or a list.
 
         Raises:
-            BadInput: another shape or device.
+            BadInput: another number of points or coordinates, another device, or no real numbers; or costs, weights or
+                potentials have changed since the solve.
         """
         return self._transport(points, "product")
 
@@ -234,7 +223,8 @@ class OTResult:
             points: as for `product`.
 
         Raises:
-            BadInput: another shape or device.
+            BadInput: another number of points or coordinates, another device, or no real numbers; or costs, weights or
+                potentials have changed since the solve.
         """
         return self._transport(points, "projection")
 
@@ -302,7 +292,7 @@ class OTResult:
             The result itself.
 
         Raises:
-            BadInput: a mistake in an argument.
+            BadInput: a mistake in an argument, which the solve has found.
             NotSolved: a problem reached the limit, or is infeasible.
         """
         raise_bad_input(self)
@@ -332,7 +322,7 @@ class OTResult:
         options = self._problem.options
         if "rho_a" in options or "rho_b" in options or "normalize" in options:
             return ""
-        sums = _sums(self._problem, index)
+        sums = sums_of(self._problem, index)
         if sums is None:
             return ""
         first, second = sums
@@ -445,60 +435,8 @@ class OTResult:
 def _status(bits: int, converged: bool) -> Status:
     if bits & 63:
         return Status.BAD_INPUT
-    if bits & _NOT_FINITE:
+    if bits & 64:
         return Status.NOT_FINITE
-    if bits & _INFEASIBLE:
+    if bits & 128:
         return Status.INFEASIBLE
     return Status.CONVERGED if converged else Status.LIMIT
-
-
-def _weights(problem: Problem, index: int) -> list[Any] | None:
-    """The weights of both sides of a problem, as float64 arrays of NumPy; None if they changed since the solve."""
-    import numpy
-
-    try:
-        problem.check_unchanged()
-    except BadInput:  # such as weights that were freed
-        return None
-    weights = []
-    for side in (problem.a, problem.b):
-        values = problem.problems.library.host(side.of(index)).astype(numpy.float64)
-        weights.append(numpy.exp(values) if problem.options.get("weights") == "log" else values)
-    return weights
-
-
-def _sums(problem: Problem, index: int) -> tuple[float, float] | None:
-    """The sums of the weights of both sides; None if they changed since the solve."""
-    weights = _weights(problem, index)
-    return None if weights is None else (float(weights[0].sum()), float(weights[1].sum()))
-
-
-def _found(problem: Problem, index: int, bit: int) -> str:
-    """The weights of a problem that are wrong, for a message."""
-    import numpy
-
-    weights = _weights(problem, index)
-    if weights is None:
-        return ""
-    if bit == _SUMS:
-        first, second = (float(each.sum()) for each in weights)
-        return f", found {first!r} and {second!r}"
-    if bit in _SIDES:
-        values = weights[_SIDES[bit]]
-        places = numpy.flatnonzero(~(numpy.isfinite(values) & (values >= 0)))
-        return f", found {plain(float(values[places[0]]))} at {places[0]}" if len(places) else ""
-    return ""
-
-
-def raise_bad_input(result: OTResult) -> None:
-    """Raises `BadInput` if the status of a problem shows a mistake in an argument."""
-    bits = result._on_host("status").reshape(-1)
-    if not (bits & 127).any():
-        return
-    index = int((bits & 127).nonzero()[0][0])
-    where = "" if result._problem.problems.form == "single" else f"problem {index}: "
-    word = int(bits[index])
-    for bit, text in _BAD_INPUT.items():
-        if word & bit:
-            raise BadInput(where + text + _found(result._problem, index, bit))
-    raise BadInput(where + _NUMBERS)

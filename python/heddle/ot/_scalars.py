@@ -33,11 +33,11 @@ class Range(NamedTuple):
 
 
 _TINY, _HUGE = 5e-324, sys.float_info.max
-_POSITIVE = Range(_TINY, _HUGE, "a positive number")
-_PRICE = Range(_TINY, math.inf, "a positive number, or None")
+_POSITIVE = Range(_TINY, _HUGE, "a finite positive number")
+_PENALTY = Range(_TINY, math.inf, "a positive number, or None")
 
-# Of a smaller eps or price, the compute type has no inverse. With a larger eps, its products with logarithms of weights
-# and with sums of weights are infinite, and the value is NaN.
+# Of a smaller eps or penalty weight, the compute type has no inverse. With a larger eps, its products with logarithms of
+# weights and with sums of weights are infinite, and the value is NaN.
 _EXPONENTS = {"f64": (-1022, 1000), "f32": (-126, 100)}
 
 
@@ -49,8 +49,8 @@ def ranges(name: str, compute: str) -> tuple[Range, ...]:
         return _POSITIVE, Range(2.0**low, 2.0**high, f"a number from 2^{low} to 2^{high}{remedy}")
     if name in ("rho_a", "rho_b"):
         if compute == "f64":
-            return (_PRICE,)
-        return _PRICE, Range(2.0**low, math.inf, f"a positive number of at least 2^{low}, or None")
+            return (_PENALTY,)
+        return _PENALTY, Range(2.0**low, math.inf, f"a positive number of at least 2^{low}, or None")
     if name == "omega":
         return (Range(_TINY, math.nextafter(2, 0), "a number between 0 and 2"),)
     if name == "decay":

@@ -15,8 +15,9 @@ from ..errors import BadInput
 from ._annealing import check_epsilons
 from ._arguments import check_order, is_word, names_checked
 from ._inputs import Block, Problems, Uniform, Vectors, check_memory
+from ._mistakes import raise_bad_input
 from ._problem import OUTPUTS, Problem
-from ._result import OTResult, raise_bad_input
+from ._result import OTResult
 from ._scalars import Scalars
 
 TYPE_CHECKING = False
@@ -57,8 +58,8 @@ def sinkhorn(
     """Solves entropic optimal transport, for one problem or many in one launch.
 
     The transport plan P minimizes  sum P C + eps KL(P | a b^T)  where its row sums are a and its column sums are b.
-    docs/sinkhorn.md has the formulas; the algorithm is Sinkhorn's in the log domain (Cuturi 2013), with relaxed sides
-    as in Chizat et al. 2016.
+    docs/sinkhorn.md has the formulas; the algorithm is Sinkhorn's in the log domain (Cuturi 2013), with relaxed
+    marginals as in Chizat et al. 2016.
 
     Args:
         M: costs, n x m; a batch: an array B x n x m, or a list of matrices of any sizes. float64, float32, float16 or
@@ -68,8 +69,8 @@ def sinkhorn(
             allowed. They are converted to the compute type.
         eps: strength of the entropy, in units of the cost: 2^-126 to 2^100 if the arithmetic is in float32, 2^-1022 to
             2^1000 in float64.
-        rho_a, rho_b: price of a row (column) sum that differs from a (b), rho KL(P 1 | a), in units of the cost. None:
-            the sums must match. In float32 at least 2^-126.
+        rho_a, rho_b: weights of the KL penalties on the marginals, rho_a KL(P 1 | a) and rho_b KL(P^T 1 | b), in units
+            of the cost. None: the sums must match. One of them: semi-relaxed. In float32 at least 2^-126.
         omega: step size of an update, between 0 and 2; above 1 over-relaxes.
         anneal: None; ``"geometric"``, eps of iteration t is max(eps, eps0 decay^t); or a vector of values of eps,
             positive and one for each iteration, whose last entry is at most `eps` (for a batch also one vector for each
@@ -107,6 +108,7 @@ def sinkhorn(
             the forward mode; weights that need a gradient, if `M` is no tensor of PyTorch. On the CPU also weights that are
             negative or NaN or whose sums differ, NaN or -inf in `M`, and NaN in `init`; on a GPU, nothing waits for the
             solve, and `OTResult.status` reports these.
+        TypeError: an argument does not exist, is missing, or is given by position after `b`.
         Unavailable: no GPU, driver or NVRTC.
     """
     check_order(M, b)

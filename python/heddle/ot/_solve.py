@@ -10,7 +10,7 @@ import math
 import re
 
 from .._refusals import REFUSALS
-from .._values import short
+from .._values import boolean, short, whole
 from ..errors import BadInput
 from ._arguments import is_word, names_checked, unreadable
 from ._inputs import number
@@ -35,7 +35,7 @@ def solve(
     unbalanced: Any = None,
     unbalanced_type: str = "KL",
     method: None = None,
-    n_threads: int = 1,
+    n_threads: int | str | None = 1,
     max_iter: int | None = None,
     plan_init: None = None,
     potentials_init: Any = None,
@@ -69,10 +69,14 @@ def solve(
         reg: strength of the regularization, in units of the cost; positive, in the range of `eps` of `sinkhorn`.
         c: must be None: the reference measure is a b^T.
         reg_type: ``"KL"``, reg KL(P | a b^T), or ``"entropy"``, reg sum P log P (in any case).
-        unbalanced: price of marginals that differ from a and b: a number, or a pair; infinity: the sums must match.
+        unbalanced: weight of the KL penalties on the marginals, which replace the constraints: a number, or a pair.
+            Infinity or None: the sums must match.
         unbalanced_type: must be ``"KL"``.
         method, plan_init: must be None.
-        n_threads, verbose: not used.
+        n_threads: a positive integer, ``"max"`` or None; without effect. POT uses it for exact transport only. The
+            environment variable HEDDLE_THREADS sets the number of threads on the CPU; the default is all cores.
+        verbose: True or False; without effect: one launch does all iterations, and prints nothing. `history` records
+            the errors that POT prints.
         max_iter: the largest number of iterations. None: 1000.
         potentials_init: a pair of initial potentials, in the convention of the result.
         tol: tolerance of the error. None: 1e-9, or 1e-6 if the arithmetic is in float32.
@@ -86,7 +90,10 @@ def solve(
         balanced problems.
 
     Raises:
-        BadInput: as for `sinkhorn`; or a method, regularization or penalty that is not supported.
+        BadInput: as for `sinkhorn`; also a method, regularization or penalty that is not supported, exact transport (`reg`
+            is None or 0), and `n_threads` or `verbose` of another type.
+        TypeError: an argument does not exist or is missing.
+        Unavailable: as for `sinkhorn`.
     """
     for name, given, reason in (
         ("c", c, "the reference measure is a b^T"),
@@ -97,9 +104,14 @@ def solve(
             if isinstance(given, str) and given.lower() in ("kl", "entropy"):
                 reason = f"give reg_type={short(given)} by its name"
             raise BadInput(f"{name}: expected None, found {short(given)}: {reason}")
+    threads = whole(n_threads)
+    is_word_for_all = n_threads is None or (isinstance(n_threads, str) and n_threads.lower() == "max")
+    if not is_word_for_all and (threads is None or threads < 1):
+        raise BadInput(f"n_threads: expected a positive integer, 'max' or None, found {short(n_threads)}")
+    boolean(verbose, "verbose")
     if reg is None:
         raise BadInput(
-            "reg: expected a positive number, found None: exact transport is not supported; a small reg with "
+            "reg: expected a finite positive number, found None: exact transport is not supported; a small reg with "
             'anneal="geometric" comes close'
         )
     regularizer = reg_type.lower() if isinstance(reg_type, str) else ""
@@ -117,7 +129,7 @@ def solve(
         half = is_word(compute, ("f32",)) or not _is_double(M)
         tol = 1e-6 if half and not is_word(compute, ("f64",)) else 1e-9
     try:
-        return sinkhorn(
+        result = sinkhorn(
             M,
             a,
             b,
@@ -146,6 +158,8 @@ def solve(
         )
     except BadInput as error:
         raise BadInput(_renamed(str(error))) from error.__cause__
+    result._named = _renamed  # of a solve on a GPU, check() finds mistakes
+    return result
 
 
 @names_checked
@@ -195,7 +209,8 @@ def solve_batch(
         The result, with a leading axis of the problems.
 
     Raises:
-        BadInput: as for `solve`.
+        BadInput: as for `solve`, and another `method`.
+        TypeError, Unavailable: as for `solve`.
     """
     if not is_word(method, ("auto", "log_sinkhorn", "sinkhorn")):
         raise BadInput(f"method: expected 'auto', 'log_sinkhorn' or 'sinkhorn', found {short(method)}")
@@ -240,13 +255,15 @@ _NAMES = {
 
 def _renamed(message: str) -> str:
     """A message of `sinkhorn` that names the argument of `solve`."""
-    argument = re.match(r"\w*", message)
-    name = argument.group() if argument else ""
-    return _NAMES.get(name, name) + message[len(name) :]
+    found = re.match(r"((?:problem \d+: )?)(\w+(?:, \w+)*)(.*)", message, re.S)
+    if not found:
+        return message
+    where, names, text = found.groups()
+    return where + ", ".join(dict.fromkeys(_NAMES.get(name, name) for name in names.split(", "))) + text
 
 
 def _pair(unbalanced: Any) -> tuple[float | None, float | None]:
-    """The prices of both sides; None where the sums must match."""
+    """The weights of the KL penalties on both marginals; None where the sums must match."""
     if unbalanced is None:
         return None, None
     expected = "a positive number, a pair of them, or None"
@@ -258,8 +275,8 @@ def _pair(unbalanced: Any) -> tuple[float | None, float | None]:
         raise BadInput(f"unbalanced: expected {expected}, found {type(unbalanced).__name__}") from error
     if len(entries) not in (1, 2):
         raise BadInput(f"unbalanced: expected {expected}, found {len(entries)} values")
-    prices = [number("unbalanced", entry, lambda x: x > 0, expected) for entry in entries]
-    rho_a, rho_b = (None if price == math.inf else price for price in (prices[0], prices[-1]))
+    weights = [number("unbalanced", entry, lambda x: x > 0, expected) for entry in entries]
+    rho_a, rho_b = (None if weight == math.inf else weight for weight in (weights[0], weights[-1]))
     return rho_a, rho_b
 
 
