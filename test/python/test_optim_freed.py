@@ -199,7 +199,7 @@ def test_a_load_of_exact_parameters_without_memory():
     optimizer.step()
     before = params[0].detach().clone()
     freed(params[1])
-    with pytest.raises(BadInput, match="parameter 1: expected elements in memory"):
+    with pytest.raises(BadInput, match="parameter 1 of group 0: expected elements in memory"):
         optimizer.load_state_dict(saved)
     assert torch.equal(params[0], before) and optimizer.state[params[0]]["step"].item() == 3
 
@@ -211,7 +211,7 @@ def test_a_load_of_state_without_memory(dtype):
     saved = copy.deepcopy(optimizer.state_dict())
     saved["state"][1]["exp_avg"] = freed(torch.ones(4, dtype=dtype))
     optimizer.step()
-    with pytest.raises(BadInput, match="state 'exp_avg' of parameter 1: expected elements in memory"):
+    with pytest.raises(BadInput, match="state 'exp_avg' of parameter 1 of group 0: expected elements in memory"):
         optimizer.load_state_dict(saved)
     assert optimizer.state[params[0]]["step"].item() == 3
 

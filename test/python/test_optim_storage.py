@@ -287,9 +287,9 @@ def test_a_hook_may_change_loaded_state():
 @pytest.mark.parametrize(
     "master, value, message",
     [
-        ("f32", torch.zeros(7), r"state 'master_param' of parameter 0: expected a tensor of shape \(33, 7\), found"),
-        ("split", torch.zeros((), dtype=torch.int16), r"state 'param_low' of parameter 0: expected a tensor of shape"),
-        ("split", torch.zeros(33, 7), r"state 'param_low' of parameter 0: expected a tensor of torch.int16"),
+        ("f32", torch.zeros(7), r"state 'master_param' of parameter 0 of group 0: expected a tensor of shape \(33, 7\), found"),
+        ("split", torch.zeros((), dtype=torch.int16), r"state 'param_low' of parameter 0 of group 0: expected a tensor of shape"),
+        ("split", torch.zeros(33, 7), r"state 'param_low' of parameter 0 of group 0: expected a tensor of torch.int16"),
     ],
 )
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])

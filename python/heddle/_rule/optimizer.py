@@ -99,6 +99,8 @@ def make_spec(rule: Rule) -> Any:
         keyword_only=named[0] if named else None,
         options=tuple(signature.options),
         parts=parts,
+        large=tuple(state.name for state in signature.states if not state.per_tensor),
+        single=tuple(state.name for state in signature.states if state.per_tensor),
         check=check,
         check_value=check_value,
         doc=rule.__doc__ or "",

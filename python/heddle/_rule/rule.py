@@ -36,7 +36,8 @@ class Rule:
 
     Called with parameters, a rule makes an optimizer, as a class of ``torch.optim`` does: ``lion(model.parameters(),
     lr=3e-4)``; ``isinstance(optimizer, lion)`` holds, and ``class Mine(lion)`` makes a subclass. A function that expects a
-    class takes ``lion.optimizer_class``. Without PyTorch, `compile` makes an executable.
+    class takes ``lion.optimizer_class``, and so does a type checker (docs/rule.md). Without PyTorch, `compile` makes an
+    executable.
 
     The keyword arguments of all methods are:
 

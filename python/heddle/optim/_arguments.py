@@ -85,8 +85,6 @@ def bind(name: str, signature: inspect.Signature, *args: Any, **kwargs: Any) -> 
         raise TypeError(f"{name}() {error}; its arguments are {known}") from error
 
 
-#: State with one value for each parameter.
-_OF_TENSORS = ("eta", "mu", "mu_product")
 #: The meaning of arguments that only the functions have.
 _MEANINGS = {
     "has_sparse_grad": "must be False: sparse gradients are not supported.",
@@ -124,7 +122,7 @@ def docstring(spec: Spec) -> str:
         flag = spec.unneeded.get(key)
         may_be_empty = f"; may be empty if `{flag}` is false or 0" if flag else ""
         may_be_none = "; None, in a list, before the first step" if flag and key == "momentum_buffer" else ""
-        size = "one value each" if key in _OF_TENSORS else "as large as the parameter"
+        size = "one value each" if key in spec.single else "as large as the parameter"
         meanings[name] = f"the state `{key}` of each parameter, {size}{may_be_none}{may_be_empty}."
     lines = [f"One step of `heddle.optim.{spec.name}` over lists of tensors, in place, in one launch.", ""]
     if is_torchs(spec):
@@ -135,5 +133,11 @@ def docstring(spec: Spec) -> str:
     for name in arguments_of(spec).parameters:
         known = {**MEANINGS, **_MEANINGS, **spec.meanings, **meanings}
         lines.append(f"    {name}: {known[name]}")
-    lines += ["", "Raises:", "    BadInput: the tensors do not fit each other. Nothing is written.", ""]
+    lines += [
+        "",
+        "Raises:",
+        "    BadInput: the tensors do not fit each other, or a gradient is sparse. Nothing is written.",
+        "    TypeError: an argument is missing or does not exist.",
+        "",
+    ]
     return "\n".join(lines)

@@ -74,6 +74,11 @@ def _holds(dtype: Any, other: Any) -> bool:
     return bool(found.eps >= own.eps and found.max <= own.max and found.smallest_normal >= own.smallest_normal)
 
 
+def kind_error(what: str, expected: Any, found: Any) -> BadInput:
+    """The error of state as large as its parameter in another kind of numbers."""
+    return BadInput(f"{what}: expected dtype {expected}, or another width of it, found {found}; convert it with .to()")
+
+
 def check_large(what: str, found: Any, dtype: Any) -> None:
     """Refuses state as large as its parameter in another kind of numbers, or whose elements share memory.
 
@@ -81,9 +86,7 @@ def check_large(what: str, found: Any, dtype: Any) -> None:
     """
     is_other = real_dtype(found.dtype) not in NAMES or found.is_complex() != dtype.is_complex
     if found.dtype != dtype and (is_other or not (dtype.is_floating_point or dtype.is_complex)):
-        raise BadInput(
-            f"{what}: expected dtype {dtype}, or another width of it, found {found.dtype}; convert it with .to()"
-        )
+        raise kind_error(what, dtype, found.dtype)
     if elements_overlap(found):
         raise BadInput(
             f"{what}: expected elements with memory of their own, because a step writes them, found shape "

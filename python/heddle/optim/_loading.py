@@ -7,10 +7,10 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 from . import _average, _begun, _masters
-from ._checks import check_memory
+from ._loaded import check_form, check_states
 from ._origin import check_origin
 from ._tail import Tail
-from ._torch import copy_into, is_distributed, is_freed, local, torch
+from ._torch import copy_into, is_distributed, torch
 from ._tracking import peek
 
 TYPE_CHECKING = False
@@ -29,6 +29,7 @@ def load(optimizer: Optimizer, state_dict: dict[str, Any], of_torch: Callable[[d
     Raises:
         BadInput: the state does not fit. Nothing is written.
     """
+    check_form(state_dict)
     stores = optimizer.spec.stores
     entries = _masters.stored_entries(optimizer.param_groups)
     given: list[Any] = []
@@ -36,8 +37,9 @@ def load(optimizer: Optimizer, state_dict: dict[str, Any], of_torch: Callable[[d
 
     def check(_: Any, loaded: dict[str, Any]) -> None:
         given.append(loaded)  # what the caller's hooks have made of it
+        check_form(loaded)
         check_origin(optimizer, loaded)
-        _check_memory(loaded)
+        check_states(optimizer, loaded)
         if stores:
             _masters.check_loaded(optimizer, loaded)
 
@@ -58,16 +60,6 @@ def load(optimizer: Optimizer, state_dict: dict[str, Any], of_torch: Callable[[d
     finally:
         before.remove()
         after.remove()
-
-
-def _check_memory(loaded: Mapping[str, Any]) -> None:
-    """Refuses state in freed memory, which PyTorch would read."""
-    states = loaded.get("state")
-    for place, state in states.items() if isinstance(states, dict) else ():
-        for key, value in state.items() if isinstance(state, dict) else ():
-            # Tensors of fake modes have no memory either, but PyTorch does not read it.
-            if isinstance(value, torch.Tensor) and is_freed(local(value)):
-                check_memory(f"state '{key}' of parameter {place}", local(value))
 
 
 def set_attributes(optimizer: Optimizer, state: dict[str, Any], of_torch: Callable[[dict[str, Any]], None]) -> None:

@@ -11,6 +11,7 @@ from ..errors import BadInput
 from . import _storage, _stored_tensors
 from ._checks import check_memory, check_state
 from ._groups import pairs_of, state_of
+from ._loaded import states_of
 from ._overlap import elements_overlap
 from ._torch import copy_into, is_distributed, local, making_tensors, torch
 from ._tracking import peek
@@ -30,7 +31,8 @@ def masters(optimizer: Optimizer) -> list[Any]:
     have. The result has copies.
 
     Raises:
-        BadInput: a parameter is complex, or it or its state is in no memory or does not fit.
+        BadInput: `optimizer` is no optimizer or its groups are damaged; a parameter is complex, or it or its state is in
+            no memory or does not fit.
     """
     with making_tensors():
         return [_master(param, state) for _, param, state in _checked(optimizer)]
@@ -85,8 +87,8 @@ def load_masters(optimizer: Optimizer, values: Sequence[Any]) -> None:
         values: a tensor for each parameter, in the order of the groups.
 
     Raises:
-        BadInput: the number of tensors or a shape differs, a tensor is no dense one of real numbers in memory, or a
-            parameter is complex or cannot be written. Nothing is written.
+        BadInput: `optimizer` is no optimizer; `values` is no list; the number of tensors or a shape differs; a tensor is
+            no dense one of real numbers in memory; or a parameter is complex or cannot be written. Nothing is written.
     """
     checked = _checked(optimizer)
     pairs = [(group, param) for group, param, _ in checked]
@@ -162,7 +164,7 @@ def float32_state_dict(optimizer: Optimizer) -> dict[str, Any]:
     back: it rounds to the element types of the optimizer.
 
     Raises:
-        BadInput: state of 16 bits is in no memory.
+        BadInput: `optimizer` is no optimizer, or state of 16 bits is in no memory.
     """
     _check_optimizer(optimizer)
     found = optimizer.state_dict()
@@ -198,18 +200,12 @@ def check_loaded(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
     Raises:
         BadInput: a tensor has another shape or element type, or its parameter is in no memory.
     """
-    try:
-        places = [place for group in loaded["param_groups"] for place in group["params"]]
-        states = [loaded["state"].get(place) for place in places]
-    except (AttributeError, KeyError, TypeError):
-        return  # PyTorch's own error
-    params = [param for group in optimizer.param_groups for param in group["params"]]
-    for param, place, state in zip(params, places, states):
-        for key in _storage.TYPES if isinstance(state, dict) else ():
+    for name, param, state in states_of(optimizer, loaded):
+        for key in _storage.TYPES:
             value = state.get(key)
             if value is not None:
-                _check_list(f"state '{key}' of parameter {place}", key, value, param)
-                check_memory(f"parameter {place}", local(param), written=True)
+                _check_list(f"state '{key}' of parameter {name}", key, value, param)
+                check_memory(f"parameter {name}", local(param), written=True)
 
 
 def _check_numbers(what: str, value: Any) -> None:

@@ -62,11 +62,8 @@ def check_origin(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
     spec = SPECS.get(type(optimizer).spec.name)
     if spec is not type(optimizer).spec:
         return  # a rule: its versions may have other entries
-    try:
-        groups = [set(map(str, group)) - _COMMON for group in loaded["param_groups"]]
-        states = [set(map(str, state)) for state in loaded["state"].values() if isinstance(state, dict)]
-    except (AttributeError, KeyError, TypeError):
-        return  # PyTorch's own error
+    groups = [set(map(str, group)) - _COMMON for group in loaded["param_groups"]]
+    states = [set(map(str, state)) for state in loaded["state"].values() if isinstance(state, dict)]
     _check_groups(spec, groups, own={name for group in optimizer.param_groups for name in group})
     _check_states(spec, states)
     _check_options(spec, loaded)

@@ -105,6 +105,10 @@ class Spec:
     #: Hyperparameters of the program that are parts of an entry: {"beta1": ("betas", 0)}. The others have the name of
     #: their entry.
     parts: Mapping[str, tuple[str, int]] = dataclasses.field(default_factory=dict)
+    #: The entries of the state of a parameter that are as large as it, and those of one value beside ``step``, with all
+    #: options. Loaded state is checked by them; other entries are the caller's.
+    large: Sequence[str] = ()
+    single: Sequence[str] = ()
     #: {"step_size": "lr"}: the value of the entry, in the group of a parameter, is the initial value of the state.
     initial: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: Entries of `initial` that hold for all groups as the constructor was given them: those of groups are kept only.

@@ -187,13 +187,22 @@ MEANINGS = {
 }
 
 
+_RAISES = (
+    "Raises:",
+    "    ValueError: a value is out of range; an option of storage does not fit the parameters; `params` is empty, or has a",
+    "        parameter twice or no leaf. Most are `heddle.BadInput`, a subclass.",
+    "    TypeError: an argument does not exist or is missing; a number has another type; `params` has other objects than",
+    "        tensors.",
+)
+
+
 def _docstring(spec: Spec) -> str:
     """The summary of the spec, the arguments, and the errors."""
     lines = [spec.doc, "", "Args:"]
     for name in ("params", *spec.defaults):
         meaning = spec.meanings.get(name) or MEANINGS.get(name, "a hyperparameter of the rule.")
         lines.append(f"    {name}: {meaning}")
-    return "\n".join([*lines, "", "Raises:", "    ValueError: a value is out of range.", ""])
+    return "\n".join([*lines, "", *_RAISES, ""])
 
 
 def _complete(spec: Spec) -> Spec:
@@ -230,6 +239,7 @@ SPECS: dict[str, Spec] = {
             positional=("has_sparse_grad", "foreach", "fused", "grad_scale", "found_inf"),
             unneeded={"momentum_buffer": "momentum"},
             added=("cautious",),
+            large=("momentum_buffer",),
             doc="Gradient descent, with plain or Nesterov momentum; the formulas are those of `torch.optim.SGD`.",
         ),
         Spec(
@@ -242,6 +252,7 @@ SPECS: dict[str, Spec] = {
                         "decoupled_weight_decay"),
             unneeded={"max_exp_avg_sq": "amsgrad"},
             added=("cautious",),
+            large=("exp_avg", "exp_avg_sq", "max_exp_avg_sq"),
             doc="Adam (Kingma and Ba, 2015), AMSGrad (Reddi et al., 2018); the formulas are those of `torch.optim.Adam`.",
             **_ADAM,
         ),
@@ -255,6 +266,7 @@ SPECS: dict[str, Spec] = {
             positional=("foreach", "capturable", "differentiable", "fused", "grad_scale", "found_inf", "has_complex"),
             unneeded={"max_exp_avg_sq": "amsgrad"},
             added=("cautious",),
+            large=("exp_avg", "exp_avg_sq", "max_exp_avg_sq"),
             doc="Adam with decoupled weight decay (Loshchilov and Hutter, 2019); the formulas are those of "
             "`torch.optim.AdamW`.",
             **_ADAM,
@@ -273,6 +285,7 @@ SPECS: dict[str, Spec] = {
             checked=("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps"),
             functional=("sum", "step"),
             positional=("fused", "grad_scale", "found_inf", "has_sparse_grad", "foreach", "differentiable", "has_complex"),
+            large=("sum",),
             doc="Adagrad (Duchi et al., 2011); the formulas are those of `torch.optim.Adagrad`.",
         ),
         Spec(
@@ -292,6 +305,7 @@ SPECS: dict[str, Spec] = {
             positional=("foreach", "maximize", "differentiable", "capturable", "has_complex"),
             unneeded={"grad_avg": "centered", "momentum_buffer": "momentum"},
             added=("cautious",),
+            large=("square_avg", "grad_avg", "momentum_buffer"),
             doc="RMSprop (Hinton, 2012); the formulas are those of `torch.optim.RMSprop`.",
         ),
         Spec(
@@ -307,6 +321,7 @@ SPECS: dict[str, Spec] = {
             functional=("square_avg", "acc_delta", "step"),
             positional=("capturable", "foreach", "differentiable", "has_complex"),
             meanings={"rho": "the decay rate of the means of squares."},
+            large=("square_avg", "acc_delta"),
             doc="Adadelta (Zeiler, 2012); the formulas are those of `torch.optim.Adadelta`.",
         ),
         Spec(
@@ -323,6 +338,7 @@ SPECS: dict[str, Spec] = {
             checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
             functional=("exp_avg", "exp_inf", "step"),
             positional=("foreach", "maximize", "differentiable", "capturable", "has_complex"),
+            large=("exp_avg", "exp_inf"),
             doc="Adamax (Kingma and Ba, 2015); the formulas are those of `torch.optim.Adamax`.",
         ),
         Spec(
@@ -341,6 +357,8 @@ SPECS: dict[str, Spec] = {
                 "alpha": "the power of the decay of the rate.",
                 "t0": "the number of steps before averaging starts.",
             },
+            large=("ax",),
+            single=("mu", "eta"),
             doc="Gradient descent with an average of the parameters, the state `ax` (Polyak and Juditsky, 1992); the "
             "formulas are those of `torch.optim.ASGD`.",
         ),
@@ -360,6 +378,8 @@ SPECS: dict[str, Spec] = {
             functional=("exp_avg", "exp_avg_sq", "mu_product", "step"),
             positional=("decoupled_weight_decay", "foreach", "capturable", "differentiable", "has_complex", "maximize"),
             meanings={"momentum_decay": "the rate at which the momentum grows."},
+            large=("exp_avg", "exp_avg_sq"),
+            single=("mu_product",),
             doc="Adam with Nesterov momentum (Dozat, 2016); the formulas are those of `torch.optim.NAdam`.",
         ),
         Spec(
@@ -376,6 +396,7 @@ SPECS: dict[str, Spec] = {
             checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
             functional=("exp_avg", "exp_avg_sq", "step"),
             positional=("decoupled_weight_decay", "foreach", "differentiable", "capturable", "has_complex", "maximize"),
+            large=("exp_avg", "exp_avg_sq"),
             doc="Adam with a rectified variance (Liu et al., 2020); the formulas are those of `torch.optim.RAdam`.",
         ),
         Spec(
@@ -398,6 +419,7 @@ SPECS: dict[str, Spec] = {
                 "etas": "the factors of a step size whose gradient changes its sign, and of one whose gradient does not.",
                 "step_sizes": "the smallest and the largest step size.",
             },
+            large=("prev", "step_size"),
             doc="Rprop (Riedmiller and Braun, 1993): steps by the signs of gradients; the formulas are those of "
             "`torch.optim.Rprop`.",
         ),
@@ -410,6 +432,7 @@ SPECS: dict[str, Spec] = {
             checked=("lr", "eps", "beta1", "beta2"),
             functional=("exp_avg", "exp_avg_sq", "step"),
             takes_counts=True,
+            large=("exp_avg", "exp_avg_sq"),
             doc="Adam that leaves elements whose gradient is 0 as they are, with their state; the formulas are those of "
             "`torch.optim.SparseAdam`, which takes sparse gradients. This class takes dense ones.",
         ),
@@ -424,6 +447,7 @@ SPECS: dict[str, Spec] = {
             checked=("lr", "beta1", "beta2", "weight_decay"),
             added=("cautious",),
             functional=("exp_avg",),
+            large=("exp_avg",),
             doc="Lion (Chen et al., 2023): steps by the sign of an interpolated mean of gradients.",
         ),
         Spec(
@@ -445,6 +469,7 @@ SPECS: dict[str, Spec] = {
                 "rectify": "whether to rectify the variance, as RAdam does.",
                 "degenerated_to_sgd": "whether a rectified optimizer steps while there is no variance yet.",
             },
+            large=("exp_avg", "exp_avg_var", "max_exp_avg_var"),
             doc="AdaBelief (Zhuang et al., 2020): divides by the distance of the gradients from their mean; the formulas "
             "are those of the package `adabelief_pytorch`.",
         ),
@@ -463,6 +488,7 @@ SPECS: dict[str, Spec] = {
                 "max_grad_norm": "the largest norm of all gradients; 0 leaves the clipping out.",
                 "no_prox": "whether the weight decay comes before the step, as in AdamW.",
             },
+            large=("exp_avg", "exp_avg_sq", "exp_avg_diff", "neg_pre_grad"),
             doc="Adan (Xie et al., 2022): Nesterov momentum from the change of gradients; the formulas are those of the "
             "authors' class, with a step counter for each parameter.",
         ),
@@ -479,6 +505,7 @@ SPECS: dict[str, Spec] = {
             parts=_BETAS,
             checked=("lr", "eps", "beta1", "beta2", "weight_decay", "initial_accumulator"),
             meanings={"initial_accumulator": "both moments before the first step."},
+            large=("exp_avg", "exp_avg_sq"),
             doc="Yogi (Zaheer et al., 2018): Adam with a second moment that grows slowly; the formulas are those of "
             "`torch_optimizer.Yogi`.",
         ),
@@ -498,6 +525,7 @@ SPECS: dict[str, Spec] = {
                 "clip": "whether to clip scaled gradients at the fourth root of the number of steps before.",
                 "decouple": "whether to apply the decay to the parameters, not to the gradients.",
             },
+            large=("exp_avg", "exp_avg_sq"),
             doc="ADOPT (Taniguchi et al., 2024): Adam that scales a gradient by the gradients before it; the formulas are "
             "those of the authors' class. The first step only stores squares.",
         ),
@@ -518,6 +546,7 @@ SPECS: dict[str, Spec] = {
                 "beta3_warmup": "the number of steps in which the decay rate of the slow mean grows from the first rate.",
                 "alpha_warmup": "the number of steps in which `alpha` grows from 0.",
             },
+            large=("exp_avg_fast", "exp_avg_slow", "exp_avg_sq"),
             doc="AdEMAMix (Pagliardini et al., 2024): Adam with a second, slower mean of gradients; the formulas are those "
             "of the authors' class.",
         ),
@@ -535,6 +564,8 @@ SPECS: dict[str, Spec] = {
                 "weight_decay": "the weight decay, which is not multiplied by the learning rate.",
                 "centered": "whether to divide by an estimate of the variance of gradients, after 10 steps.",
             },
+            large=("exp_avg", "exp_avg_sq", "exp_mean_avg_beta2", "max_exp_avg_sq"),
+            single=("exp_avg_lr_1",),
             doc="LaProp (Ziyin et al., 2020): momentum of gradients that are scaled already; the formulas are those of the "
             "authors' class.",
         ),
@@ -557,6 +588,7 @@ SPECS: dict[str, Spec] = {
                 "eps": "added to the norm of the gradient.",
                 "clip": "whether a step is never longer than without LARS (LARC).",
             },
+            large=("momentum_buffer",),
             doc="LARS (You et al., 2017): momentum with a learning rate for each tensor; the formulas are those of APEX's "
             "`LARC` around `torch.optim.SGD`.",
         ),
@@ -575,6 +607,8 @@ SPECS: dict[str, Spec] = {
                 "grad_averaging": "whether to take a mean of scaled gradients, not a sum.",
                 "amsgrad": "whether to divide by the largest mean of squared norms so far.",
             },
+            large=("exp_avg",),
+            single=("exp_avg_sq", "max_exp_avg_sq"),
             doc="NovoGrad (Ginsburg et al., 2019): one second moment for each tensor; the formulas are those of NeMo's "
             "`Novograd`.",
         ),
@@ -595,6 +629,7 @@ SPECS: dict[str, Spec] = {
                 "max_grad_norm": "the largest norm of all gradients; 0 leaves the clipping out.",
                 "use_nvlamb": "whether tensors without weight decay have a rate of their own, too.",
             },
+            large=("exp_avg", "exp_avg_sq"),
             doc="LAMB (You et al., 2019): Adam with a learning rate for each tensor; the formulas are those of APEX's "
             "`FusedLAMB`, with a step counter for each parameter.",
         ),
@@ -623,6 +658,8 @@ SPECS: dict[str, Spec] = {
                 "d_coef": "the factor of the estimate.",
                 "growth_rate": "the largest factor by which a step increases the estimate.",
             },
+            large=("s", "p0", "exp_avg", "exp_avg_sq"),
+            single=("d", "d_max", "d_numerator"),
             doc="Prodigy (Mishchenko and Defazio, 2023): Adam that estimates its learning rate, the state `d`, from all "
             "tensors; the formulas are those of the package `prodigyopt`, with a copy of the estimate for each parameter.",
         ),
@@ -640,6 +677,8 @@ SPECS: dict[str, Spec] = {
             average=("z", "beta1"),
             meanings={"betas": "the share of the average in the parameters, and the decay rate of the mean of squares.",
                       **_SCHEDULE_FREE},
+            large=("exp_avg_sq", "z"),
+            single=("lr_max", "weight_sum"),
             doc="Schedule-free AdamW (Defazio et al., 2024); the formulas are those of the package `schedulefree`. Call "
             "`train()` before training and `eval()` before evaluation.",
         ),
@@ -655,6 +694,8 @@ SPECS: dict[str, Spec] = {
             check=_average,
             average=("z", "momentum"),
             meanings={"momentum": "the share of the average in the parameters.", **_SCHEDULE_FREE},
+            large=("z",),
+            single=("lr_max", "weight_sum"),
             doc="Schedule-free gradient descent (Defazio et al., 2024); the formulas are those of the package "
             "`schedulefree`. Call `train()` before training and `eval()` before evaluation.",
         ),

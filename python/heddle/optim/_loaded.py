@@ -1,0 +1,146 @@
+"""Checks of a state dictionary before anything of it is loaded.
+
+PyTorch converts loaded state to the type of its parameter. So it would turn integers and bools into floating-point
+numbers, and drop imaginary parts, and a step would find nothing wrong with the result.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .._values import listed, plain, real, short
+from ..errors import BadInput
+from . import _rewrite
+from ._checks import check_memory, check_single, kind_error
+from ._members import member_name
+from ._torch import is_freed, lacks_memory, local, torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from ._optimizer import Optimizer
+
+#: The entries of every state dictionary.
+_ENTRIES = frozenset(("state", "param_groups"))
+#: The step counter, the only state whose values are read.
+_STEP = "step"
+
+
+def check_form(loaded: Any) -> None:
+    """Refuses what is no state dictionary.
+
+    Raises:
+        BadInput: `loaded` or a part of it is of another kind than in a state dictionary, or an entry is missing.
+    """
+    if not isinstance(loaded, Mapping):
+        raise BadInput(
+            f"state_dict: expected a dictionary with 'state' and 'param_groups', as state_dict() returns it, found "
+            f"{short(loaded)}"
+        )
+    if not _ENTRIES <= loaded.keys():
+        inner = [key for key, value in loaded.items() if isinstance(value, Mapping) and _ENTRIES <= value.keys()]
+        hint = f"; load its entry {inner[0]!r}" if inner else ""
+        raise BadInput(
+            f"state_dict: expected the entries 'state' and 'param_groups', found {listed(map(repr, loaded))}{hint}"
+        )
+    states, groups = loaded["state"], loaded["param_groups"]
+    if not isinstance(states, Mapping):
+        raise BadInput(f"state_dict['state']: expected a dictionary, found {short(states)}")
+    if not isinstance(groups, (list, tuple)):
+        raise BadInput(f"state_dict['param_groups']: expected a list of dictionaries, found {short(groups)}")
+    for place, group in enumerate(groups):
+        where = f"state_dict['param_groups'][{place}]"
+        if not isinstance(group, Mapping):
+            raise BadInput(f"{where}: expected a dictionary, found {short(group)}")
+        if not isinstance(group.get("params"), (list, tuple)):
+            found = short(group["params"]) if "params" in group else f"none beside {listed(map(repr, group))}"
+            raise BadInput(f"{where}: expected an entry 'params' with a list, found {found}")
+
+
+def states_of(optimizer: Optimizer, loaded: Mapping[str, Any]) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
+    """The name of each parameter in messages, the parameter, and its loaded state.
+
+    Parameters beyond the shorter one of two lists are left out: PyTorch refuses lists of different lengths.
+
+    Raises:
+        BadInput: the state of a parameter is no dictionary.
+    """
+    for place, (own, group) in enumerate(zip(optimizer.param_groups, loaded["param_groups"])):
+        for index, (param, key) in enumerate(zip(own["params"], group["params"])):
+            if key not in loaded["state"]:
+                continue
+            name, state = member_name(own, index, place), loaded["state"][key]
+            if not isinstance(state, Mapping):
+                raise BadInput(f"state of parameter {name}: expected a dictionary, found {short(state)}")
+            yield name, param, state
+
+
+def check_states(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
+    """Refuses state in freed memory, of another kind of numbers than its parameter, and counters that count no steps.
+
+    Entries that are not those of the optimizer may have any type.
+
+    Raises:
+        BadInput: the message names the parameter and the entry.
+    """
+    spec = optimizer.spec
+    large = {*spec.large, *([_rewrite.AVERAGE] if spec.averages is not None else [])}
+    counters: list[tuple[str, Any]] = []
+    for name, param, state in states_of(optimizer, loaded):
+        for key, value in state.items():
+            what = f"state '{key}' of parameter {name}"
+            # Tensors of fake modes have no memory either, but PyTorch does not read it.
+            if isinstance(value, torch.Tensor) and is_freed(local(value)):
+                check_memory(what, local(value))
+            if value is None:
+                continue
+            if key in large:
+                _check_large(what, value, param.dtype)
+            elif key in spec.single or key == _STEP:
+                _check_single(what, value)
+            if key == _STEP:
+                counters.append((what, value))
+    _check_counters(counters)
+
+
+def _check_large(what: str, value: Any, dtype: Any) -> None:
+    if not isinstance(value, torch.Tensor) or not (dtype.is_floating_point or dtype.is_complex):
+        return  # the step refuses it
+    is_number = value.dtype.is_floating_point or value.dtype.is_complex
+    if not is_number or value.dtype.is_complex != dtype.is_complex:
+        raise kind_error(what, dtype, value.dtype)
+
+
+def _check_single(what: str, value: Any) -> None:
+    if isinstance(value, torch.Tensor):
+        check_single(what, value)
+    elif real(value) is None:
+        raise BadInput(f"{what}: expected a number, found {short(value)}")
+
+
+def _check_counters(counters: list[tuple[str, Any]]) -> None:
+    """Refuses counters that are no whole numbers of at least 0. It waits once for each device."""
+    found: list[tuple[str, float]] = []
+    on_device: dict[Any, list[tuple[str, Any]]] = {}
+    for what, value in counters:
+        if not isinstance(value, torch.Tensor):
+            found.append((what, float(value)))
+            continue
+        shard = local(value).detach()
+        if shard.numel() == 1 and _has_values(shard):  # the step refuses others
+            on_device.setdefault(shard.device, []).append((what, shard.reshape(()).to(torch.float64)))
+    for entries in on_device.values():
+        values = torch.stack([value for _, value in entries]).tolist()
+        found += [(what, value) for (what, _), value in zip(entries, values)]
+    for what, number in found:
+        if not (number >= 0 and number.is_integer()):  # infinity is no integer
+            raise BadInput(f"{what}: expected a whole number of at least 0, the steps so far, found {plain(number)}")
+
+
+def _has_values(tensor: Any) -> bool:
+    return tensor.layout is torch.strided and tensor.device.type != "meta" and not lacks_memory(tensor)
