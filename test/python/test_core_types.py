@@ -4,6 +4,7 @@ import ast
 import inspect
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -62,6 +63,9 @@ def uses(params: Iterator[torch.nn.Parameter], tensors: list[torch.Tensor], name
     adamw.load_state_dict(adamw.state_dict())
     chained: heddle.optim.AdamW = heddle.optim.chain(clip_grad_norm=1.0, schedule="constant", optimizer=adamw)
     chained.clip_grad_norm = None
+    several: heddle.optim.ChainedOptimizer = heddle.optim.chain(ema=0.9, optimizer=[adamw, heddle.optim.SGD(params)])
+    several.optimizers[0].add_param_group({"params": tensors})
+    several.load_state_dict(several.state_dict())
     heddle.optim.AdamW(params, lrr=1)  # no
     heddle.optim.Adam(params, lr="x")  # no
     heddle.optim.AdamW(params, betas=(0.9, 0.95, 0.99))  # no
@@ -70,6 +74,7 @@ def uses(params: Iterator[torch.nn.Parameter], tensors: list[torch.Tensor], name
     heddle.optim.SGD(params).eval()  # no
     heddle.optim.Nope  # no
     heddle.optim.chain(optimizer=torchs)  # no
+    heddle.optim.chain(optimizer=[adamw, torchs])  # no
     adamw.steps()  # no
 
 class Mine(heddle.optim.AdamW):
@@ -92,10 +97,17 @@ def functions(tensors: list[torch.Tensor]) -> None:
 def lion(p: heddle.Value, g: heddle.Value, *, lr: float = 0.1) -> heddle.Value:
     return p - lr * heddle.sign(g)
 
+class Wrong(lion):  # no
+    pass
+
 def others(tensors: list[torch.Tensor], costs: object) -> None:
     lion(tensors, lr=0.1).zero_grad()
     made: type[heddle.optim.Optimizer] = lion.optimizer_class
     lion(tensors).nope()  # no
+    if isinstance(costs, lion.optimizer_class):
+        costs.zero_grad()
+        costs.nope()  # no
+    isinstance(costs, lion)  # no
     result = heddle.ot.solve(costs, None, None, 0.1, order="v", anneal="geometric", normalize=True, outputs=["plan"])
     result.check().plan, result.potentials[0], result.product(costs)
     heddle.ot.solve_batch(costs, 0.1, unbalanced=1.0, compute="f32").n_iter
@@ -109,6 +121,20 @@ def others(tensors: list[torch.Tensor], costs: object) -> None:
     heddle.nope  # no
     version: str = heddle.__version__
     heddle.arrays.view(costs).shape[0] + 1
+"""
+
+
+def snippet_of_the_page():
+    """What docs/rule.md tells users of type checkers to write."""
+    snippets = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "rule.md").read_text(), re.M | re.S)
+    return next(each for each in snippets if "TYPE_CHECKING" in each)
+
+
+#: The class of that snippet is an optimizer.
+OF_THE_PAGE = """
+def uses_of_the_page(tensors: list[torch.Tensor]) -> bool:
+    Chosen(tensors, lr=1.0).nope()  # no
+    return is_lion(Chosen(tensors, lr=1.0))
 """
 
 
@@ -141,10 +167,11 @@ def test_optimizers_functions_and_solves(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     program = tmp_path / "uses.py"
-    program.write_text(USES)
+    text = USES + snippet_of_the_page().replace("Mine", "Chosen") + OF_THE_PAGE
+    program.write_text(text)
     errors, output = errors_of(tmp_path, [program], tmp_path / "stubs")
     errors = list(dict.fromkeys(each for each in errors if each.startswith("uses.py")))  # a line may have several
-    wanted = [f"uses.py:{line}" for line, text in enumerate(USES.splitlines(), 1) if text.endswith("# no")]
+    wanted = [f"uses.py:{line}" for line, text in enumerate(text.splitlines(), 1) if text.endswith("# no")]
     assert errors == wanted, output
 
 

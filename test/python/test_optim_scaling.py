@@ -177,7 +177,7 @@ def test_clip_is_the_composition_of_the_library():
 
 
 def test_chain_refuses():
-    with pytest.raises(heddle.BadInput, match="optimizer: expected an optimizer of heddle.optim, found torch"):
+    with pytest.raises(heddle.BadInput, match="optimizer: expected an optimizer of heddle.optim or a list of them, found torch"):
         heddle.optim.chain(clip_grad_norm=1.0, optimizer=torch.optim.AdamW(support.parameters()))
     with pytest.raises(heddle.BadInput, match="clip_grad_norm: expected a number of at least 0"):
         heddle.optim.chain(clip_grad_norm=-1.0, optimizer=heddle.optim.AdamW(support.parameters()))

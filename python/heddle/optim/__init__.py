@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 
 from ._chain import chain
+from ._chained import ChainedOptimizer
 from ._masters import float32_state_dict, load_masters, masters
 from ._optimizer import Optimizer, optimizer_class
 from ._spec import Family, Spec
@@ -29,6 +30,7 @@ _CLASSES = {name: optimizer_class(spec) for name, spec in SPECS.items()}
 globals().update(_CLASSES)
 
 __all__ = [
+    "ChainedOptimizer",
     "Family",
     "Optimizer",
     "Spec",

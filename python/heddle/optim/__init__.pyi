@@ -12,6 +12,7 @@ from . import functional as functional
 from . import lr_scheduler as lr_scheduler
 from . import swa_utils as swa_utils
 from ._chain import chain as chain
+from ._chained import ChainedOptimizer as ChainedOptimizer
 from ._masters import float32_state_dict as float32_state_dict
 from ._masters import load_masters as load_masters
 from ._masters import masters as masters
@@ -25,6 +26,7 @@ _Params: TypeAlias = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[
 _Number: TypeAlias = float | Tensor
 
 __all__ = [
+    "ChainedOptimizer",
     "Family",
     "Optimizer",
     "Spec",

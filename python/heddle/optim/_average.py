@@ -173,12 +173,20 @@ def _counts_no_step(state: Any, what: str) -> bool:
 
 
 def train(self: Any) -> None:
-    """Makes the parameters those of training. Only then a step is allowed; an optimizer starts so."""
+    """Makes the parameters those of training. Only then a step is allowed; an optimizer starts so.
+
+    Raises:
+        BadInput: a parameter or its average does not fit; or the call is within a step.
+    """
     _switch(self, to_training=True)
 
 
 def evaluate(self: Any) -> None:
-    """Makes the parameters the average, for evaluation and for checkpoints."""
+    """Makes the parameters the average, for evaluation and for checkpoints.
+
+    Raises:
+        BadInput: as for `train`.
+    """
     _switch(self, to_training=False)
 
 

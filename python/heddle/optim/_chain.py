@@ -1,4 +1,4 @@
-"""Compositions of optimizers with what comes before them.
+"""Compositions of optimizers with what comes before them, and with each other.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,17 +6,47 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+from typing import overload
+
+from .._values import short
 from ..errors import BadInput
-from ._optimizer import Optimizer
+from ._chained import ChainedOptimizer
+from ._optimizer import Optimizer, limit_of
 from ._options import options_of
 from ._tail import check, tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any, TypeVar
 
     AnyOptimizer = TypeVar("AnyOptimizer", bound=Optimizer)
+
+
+@overload
+def chain(
+    *,
+    accumulation: float = 1,
+    clip_grad_norm: float | None = None,
+    clip_grad_value: float | None = None,
+    ema: float | None = None,
+    zero_grad: bool = False,
+    schedule: Mapping[str, Any] | str | None = None,
+    optimizer: AnyOptimizer,
+) -> AnyOptimizer: ...
+
+
+@overload
+def chain(
+    *,
+    accumulation: float = 1,
+    clip_grad_norm: float | None = None,
+    clip_grad_value: float | None = None,
+    ema: float | None = None,
+    zero_grad: bool = False,
+    schedule: Mapping[str, Any] | str | None = None,
+    optimizer: Sequence[Optimizer],
+) -> ChainedOptimizer: ...
 
 
 def chain(
@@ -27,14 +57,20 @@ def chain(
     ema: float | None = None,
     zero_grad: bool = False,
     schedule: Mapping[str, Any] | str | None = None,
-    optimizer: AnyOptimizer,
-) -> AnyOptimizer:
+    optimizer: Optimizer | Sequence[Optimizer],
+) -> Optimizer:
     """Makes an optimizer do what surrounds its update in a training step, in the same program.
 
         optimizer = heddle.optim.chain(
             clip_grad_norm=1.0, ema=0.999, zero_grad=True, schedule={"kind": "cosine", "steps": 10000, "warmup": 100},
             optimizer=heddle.optim.AdamW(model.parameters()))
         norm = optimizer.step()
+
+    It steps several optimizers together, with one norm, one scale and one decision to skip:
+
+        optimizer = heddle.optim.chain(
+            clip_grad_norm=1.0,
+            optimizer=[heddle.optim.SGD(matrices, lr=0.02, momentum=0.95), heddle.optim.AdamW(others)])
 
     The order is: unscaling by a GradScaler, `accumulation`, `clip_grad_norm` or `clip_grad_value`, the step, `ema`,
     `zero_grad`. A step that a GradScaler skips changes gradients only, and those if `zero_grad` is set.
@@ -58,25 +94,51 @@ def chain(
             the name of a schedule, or a dictionary with its name, ``kind``, and the numbers ``warmup``, ``start``,
             ``steps``, ``end``, ``gamma`` and ``decay``, of which ``steps``, ``gamma`` and ``decay`` are above 0.
             docs/tail.md has the formulas.
-        optimizer: an optimizer of heddle.
+        optimizer: an optimizer of heddle; or a list of several, of which each has parameters of its own. What
+            `chain` adds holds for all, also in place of what an earlier call has added to one of them.
 
     Returns:
-        `optimizer` itself. With `clip_grad_norm`, ``optimizer.step()`` returns the norm before clipping, a tensor of one
-        float64 on the device, without waiting; with a closure it returns the loss, and ``optimizer.grad_norm`` is the norm.
+        `optimizer` itself, or a `ChainedOptimizer` of the list. With `clip_grad_norm`, ``optimizer.step()`` returns the
+        norm before clipping, a tensor of one float64 on the device, without waiting; with a closure it returns the
+        loss, and ``optimizer.grad_norm`` is the norm.
 
     Raises:
-        BadInput: `optimizer` is no optimizer of heddle, or has no place for an argument; an argument has a wrong value;
-            entries of a schedule contradict each other; or both ways to clip are given.
+        BadInput: `optimizer` is no optimizer of heddle, or has no place for an argument; two optimizers have the same
+            parameter; an argument has a wrong value; entries of a schedule contradict each other; or both ways to clip
+            are given.
     """
-    if not isinstance(optimizer, Optimizer):
-        raise BadInput(
-            f"optimizer: expected an optimizer of heddle.optim, found {type(optimizer).__module__}."
-            f"{type(optimizer).__qualname__}"
-        )
+    optimizers = _members(optimizer)
     if clip_grad_norm is not None and clip_grad_value is not None:
         raise BadInput("clip_grad_value: expected None beside clip_grad_norm, found both: give one of them")
+    limit = limit_of(clip_grad_norm)
     added = tail(accumulation, clip_grad_value, ema, zero_grad, schedule)
-    check(type(optimizer).spec, dict(options_of(optimizer, [0])), added)
-    optimizer.clip_grad_norm = clip_grad_norm
-    optimizer._add_tail(added)
-    return optimizer
+    for each in optimizers:
+        check(type(each).spec, dict(options_of(each, each.param_groups[:1])), added)
+    made = optimizer if isinstance(optimizer, Optimizer) else ChainedOptimizer(optimizers)
+    made.clip_grad_norm = limit
+    made._add_tail(added)
+    return made
+
+
+def _members(optimizer: Any) -> list[Optimizer]:
+    """The optimizers that are stepped together."""
+    if isinstance(optimizer, Optimizer):
+        return list(optimizer._owners)
+    is_list = isinstance(optimizer, (list, tuple))
+    given = {"optimizer": optimizer}
+    if is_list:
+        given = {f"optimizer[{place}]": each for place, each in enumerate(optimizer)}
+    for name, each in given.items():
+        if not isinstance(each, Optimizer):
+            raise BadInput(
+                f"{name}: expected an optimizer of heddle.optim{'' if is_list else ' or a list of them'}, found "
+                f"{type(each).__module__}.{type(each).__qualname__}"
+            )
+    if not given:
+        raise BadInput(f"optimizer: expected an optimizer of heddle.optim or a list of them, found {short(optimizer)}")
+    # A chain in the list stands for its optimizers.
+    members = [member for each in given.values() for member in each._owners]
+    for place, each in enumerate(members):
+        if any(each is other for other in members[:place]):
+            raise BadInput(f"optimizer: expected each optimizer once, found {type(each).__name__} twice: leave one out")
+    return members

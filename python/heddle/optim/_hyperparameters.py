@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from ._part import Part
+    from ._share import Share
     from ._spec import Spec
 
 
@@ -58,24 +58,23 @@ def number_of(group: Mapping[str, Any], name: str, spec: Spec) -> Any:
 
 
 class Hyperparameters:
-    """The hyperparameters of a part.
+    """The hyperparameters of a share of a part.
 
     With one group they are scalars of the program: changing one costs nothing on the device. With several, there is one
     table on the device, with a row for each group. A tensor on the device is copied into the table in every step.
 
     Args:
-        part: the part; its lists of hyperparameters are bound here.
-        used: the places of the groups of this part.
+        share: the share; its lists of hyperparameters are bound here.
         table: use the table for one group as well, so that a captured step reads it.
     """
 
-    def __init__(self, part: Part, used: Sequence[int], *, table: bool) -> None:
-        # Not the part itself: a cycle of references would keep parameters alive until the next garbage collection.
-        self._graph, self._device, self._used = part.graph, part.device, used
-        self._bound, self._group_of = part.lists_of_hyperparameters, part.group_of
-        self._spec = part.spec
-        scalars = part.hyperparameter_names(lists=False)
-        self._lists = part.hyperparameter_names(lists=True)
+    def __init__(self, share: Share, *, table: bool) -> None:
+        # Not the share itself: a cycle of references would keep parameters alive until the next garbage collection.
+        self._graph, self._device, self._used = share.graph, share.device, share.group_places
+        self._bound, self._group_of = share.lists_of_hyperparameters, share.group_of
+        self._spec, self._ending = share.spec, share.ending
+        scalars = share.hyperparameter_names(lists=False)
+        self._lists = share.hyperparameter_names(lists=True)
         self._names = scalars + self._lists
         self._values: list[list[Any]] = []
         self._table: Any = None
@@ -95,7 +94,7 @@ class Hyperparameters:
                 bound.values[:] = [self._table.data_ptr() + 8 * (shape[1] * row + column) for row in rows]
                 bound.bind()
             else:
-                self._graph.bind_scalar(name, self._table[0, column])
+                self._graph.bind_scalar(name + self._ending, self._table[0, column])
 
     def _check_value(self, name: str, value: Any) -> None:
         """Asks the optimizer about a number; that of a tensor on a device is not read."""
@@ -135,7 +134,7 @@ class Hyperparameters:
                 before = self._values[0] if self._values else [None] * len(self._names)
                 for name, old, new in zip(self._names, before, values[0]):
                     if new != old:
-                        self._graph.set_scalar(name, new, stream)
+                        self._graph.set_scalar(name + self._ending, new, stream)
         self._values = values
 
     def _write(self, values: list[list[Any]]) -> None:

@@ -56,28 +56,62 @@ class Addresses:
 
 
 class Members:
-    """The parameters of a part, on one device.
+    """The parameters of a part, or of one of its shares, on one device.
 
-    Attributes:
-        all: the parameters, sorted by element type. Otherwise they keep their order.
-        device: their device.
+    Args:
+        all: the parameters, those of each family together.
         families: the element types of each family.
         endings: what the names of the lists of each family end in.
+        counts: the number of parameters of each family.
+
+    Attributes:
+        device: their device.
         family_of: the family of each parameter.
+        ending_of: what the names of the lists of the family of each parameter end in.
     """
 
-    def __init__(self, members: Sequence[Member], states: States, state_dtype: str | None = None) -> None:
-        self.device = local(members[0].param).device
+    def __init__(
+        self, all: Sequence[Member], families: Sequence[Family], endings: Sequence[str], counts: Sequence[int]
+    ) -> None:
+        self.device = local(all[0].param).device
+        self.all, self.families, self.endings = list(all), tuple(families), list(endings)
+        self._counts = list(counts)
+        self.family_of = [family for family, count in zip(self.families, self._counts) for _ in range(count)]
+        self.ending_of = [ending for ending, count in zip(self.endings, self._counts) for _ in range(count)]
+
+    @staticmethod
+    def sorted(
+        members: Sequence[Member], states: States, state_dtype: str | None = None, ending: str = ""
+    ) -> Members:
+        """Parameters sorted by element type. Otherwise they keep their order.
+
+        Args:
+            members: the parameters, on one device.
+            states: the state of all parameters.
+            state_dtype: the element type of the state; None: that of each parameter.
+            ending: what the names of all lists end in.
+        """
         families = _families(members, states, state_dtype)
         order = list(families)
-        self.all = sorted(members, key=lambda member: order.index(real_dtype(member.param.dtype)))
-        self.families = tuple(families.values())
-        self.endings = suffixes(self.families)
-        types = [real_dtype(member.param.dtype) for member in self.all]
-        self._counts = [types.count(dtype) for dtype in order]
-        self.family_of = [family for family, count in zip(self.families, self._counts) for _ in range(count)]
-        #: What the names of the lists of the family of each parameter end in.
-        self.ending_of = [ending for ending, count in zip(self.endings, self._counts) for _ in range(count)]
+        types = [order.index(real_dtype(member.param.dtype)) for member in members]
+        return Members(
+            [member for _, member in sorted(zip(types, members), key=lambda each: each[0])],
+            tuple(families.values()),
+            [own + ending for own in suffixes(tuple(families.values()))],
+            [types.count(place) for place in range(len(order))],
+        )
+
+    @staticmethod
+    def joined(parts: Sequence[Members]) -> Members:
+        """The parameters of all, in this order."""
+        if len(parts) == 1:
+            return parts[0]
+        return Members(
+            [member for part in parts for member in part.all],
+            [family for part in parts for family in part.families],
+            [ending for part in parts for ending in part.endings],
+            [count for part in parts for count in part._counts],
+        )
 
     def __len__(self) -> int:
         return len(self.all)

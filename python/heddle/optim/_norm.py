@@ -58,7 +58,7 @@ class SumOfSquares:
     """The sum of the squares of the gradients of a part: `value`, a float64 on the device."""
 
     def __init__(self, part: Part) -> None:
-        program = _programs.sum_of_squares(part.families, part.form.scaled, part.spec.accumulation)
+        program = _programs.sum_of_squares(part.families, part.endings, part.form.scaled, part.spec.accumulation)
         device = None if part.device.type == "cpu" else part.device.index
         self._graph = _programs.executable(program, part.device).graph(device=device)
         self._grads = part.new_addresses(self._graph, "grad")

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from torch.optim import Optimizer as TorchOptimizer  # type: ignore[import-not-found, unused-ignore]
 
+    from ._chained import ChainedOptimizer
     from ._part import Part
     from ._spec import Spec
 else:
@@ -60,6 +61,8 @@ def _unlock() -> None:
         is_in_use = isinstance(optimizer._lock, LeftLocked) or any(is_held(part.graph._lock) for part in parts)
         optimizer._lock = LeftLocked(_IN_USE) if is_in_use else threading.RLock()
         optimizer._stepping = threading.RLock()
+    for optimizer in tuple(_optimizers):
+        optimizer._share_locks()
 
 
 os.register_at_fork(after_in_child=_unlock)
@@ -88,6 +91,12 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
 
     #: Whether PyTorch's constructor adds the groups: they are checked together after it.
     _is_constructing = False
+
+    #: Whether groups with different options are stepped by one launch.
+    _joins = False
+
+    #: A weak reference to the chain of several optimizers that steps this one; None: there is none.
+    _chain: weakref.ref[ChainedOptimizer] | None = None
 
     def __init__(self, /, *args: Any, **kwargs: Any) -> None:
         spec = self.spec
@@ -144,10 +153,18 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         """Adds a group, as `torch.optim.Optimizer.add_param_group` does.
 
         The next step compiles a program if the group is the second one, or has a new element type or other options.
+
+        Raises:
+            ValueError: a value is out of range; the group does not fit the others or its parameters; another group has one
+                of the parameters, or names where this one has none; or the call is within a step. Most are `BadInput`.
+            TypeError: `param_group` is no dictionary, or has other objects than tensors.
+            KeyError: it has no ``params``.
         """
         self._refuse_in_step("add_param_group")
         super().add_param_group(param_group)
         try:
+            if chain := self._chain_of():
+                chain._check_members()
             check_values(self.param_groups[-1], self.spec)
             if self.spec.stores:
                 check_storage_of(self.param_groups[-1], len(self.param_groups) - 1)
@@ -157,6 +174,34 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
             del self.param_groups[-1]
             raise
         self._parts = {}
+
+    @property
+    def _owners(self) -> tuple[Optimizer, ...]:
+        """The optimizers whose parameters a step of this one changes."""
+        return (self,)
+
+    def _chain_of(self) -> ChainedOptimizer | None:
+        """The chain of several optimizers that steps this one."""
+        return None if self._chain is None else self._chain()
+
+    def _refuse_in_chain(self, what: str) -> None:
+        if chain := self._chain_of():
+            raise BadInput(
+                f"{what}: expected an optimizer that is in no chain, found optimizer[{chain.optimizers.index(self)}] of a "
+                f"chain of {len(chain.optimizers)}, which steps together: use the optimizer that heddle.optim.chain has "
+                "returned"
+            )
+
+    def _share_locks(self) -> None:
+        """Gives the optimizers of a chain its locks."""
+
+    def _check_members(self) -> None:
+        """Refuses the optimizers of a chain if they do not fit each other."""
+
+    def _check_training(self) -> None:
+        """Refuses a step of the parameters of evaluation."""
+        if self.spec.average is not None:
+            _average.check_training(self)
 
     def _check_groups(self) -> None:
         """Refuses groups that do not fit each other, or their parameters."""
@@ -186,7 +231,11 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         float32 parameters (``master_param``) replace those of this optimizer.
 
         Raises:
-            BadInput: the groups or the state are those of another class, or exact parameters do not fit. Nothing is written.
+            BadInput: `state_dict` is no state dictionary; its groups or state are those of another class; a tensor of the
+                state has another kind of numbers than its parameter, such as integers, or is in freed memory; a step
+                counter is no whole number of at least 0; exact parameters do not fit; or the call is within a step.
+                Nothing is written.
+            ValueError: the numbers of groups or of their parameters differ.
         """
         self._refuse_in_step("load_state_dict")
         with self._lock, making_tensors():
@@ -200,9 +249,13 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         """
         with self._lock, making_tensors():
             for part in self._captured:
-                part.hyperparameters.update(self.param_groups, part.current_stream())
-                if self._max_norm is not None and part.clips:
-                    part.set_max_norm(self._max_norm)
+                owner = part.owner()  # this optimizer, or a chain with it
+                if owner is None:
+                    continue
+                for share in part.shares:
+                    share.hyperparameters.update(owner.param_groups, part.current_stream())
+                if owner._max_norm is not None and part.clips:
+                    part.set_max_norm(owner._max_norm)
 
     def _add_tail(self, tail: Tail) -> None:
         """Makes the program do what `chain` adds."""
@@ -214,14 +267,16 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         """The largest norm of all gradients, from `heddle.optim.chain`; None: gradients are not clipped.
 
         Setting another number takes effect in the next step, and compiles nothing.
+
+        Raises:
+            BadInput: it is set to something else than None or a number of at least 0.
         """
         return self._max_norm
 
     @clip_grad_norm.setter
     def clip_grad_norm(self, value: float | None) -> None:
-        number = None if value is None else real(value)
-        if value is not None and not (number is not None and number >= 0):
-            raise BadInput(f"clip_grad_norm: expected a number of at least 0 or None, found {short(value)}")
+        self._refuse_in_chain("clip_grad_norm")
+        number = limit_of(value)
         if (number is None) != (self._max_norm is None):
             self._parts = {}
             self.grad_norm = None
@@ -244,8 +299,11 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
             clipping, a tensor of one float64 on the device; `grad_norm` has it in either case. Otherwise None.
 
         Raises:
-            BadInput: a parameter, gradient or state has changed its shape, element type or device. Nothing is written.
-            RuntimeError: a gradient is sparse.
+            BadInput: a parameter, gradient or state has changed its shape, element type or device, or does not fit; a
+                hyperparameter is no number or missing; groups or state are damaged; parameters share memory; or the call
+                is within another step or a transform of ``torch.func``. Nothing is written.
+            RuntimeError: a gradient is sparse; the parameters of a schedule-free optimizer are those of evaluation; or a
+                hook before the step returns something else than arguments.
         """
         if _profiler._is_profiler_enabled:
             with _profiler.record_function(f"Optimizer.step#{type(self).__name__}.step"):
@@ -287,14 +345,14 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         return returned
 
     def _closure_and_step(self, closure: Callable[[], Any] | None = None) -> Any:
-        if self.spec.average is not None:
-            _average.check_training(self)
+        if self._chain is not None:
+            self._refuse_in_chain("step")
+        self._check_training()
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-            if self.spec.average is not None:
-                _average.check_training(self)  # the closure may have called eval()
+            self._check_training()  # the closure may have called eval()
         # The first function is a constant for torch.compile. Without torch.compile, `_step` would take 2 us.
         if _is_traced() or _compiler() is not None:
             _step(self)
@@ -337,7 +395,7 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         for part in busy:
             part.copy_in()
         if not busy:
-            self.state.changes.keep()
+            self._owners[0].state.changes.keep()
         if is_scaled:
             for part in busy:
                 part.set_scaling(scale, found_inf)
@@ -353,9 +411,10 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
 
     def _undo_changes(self) -> None:
         """After an error, makes the state what it was before the step."""
-        self._getter = None  # the next step checks the groups again
-        if type(self.state) is States:
-            self.state.changes.undo()
+        for each in self._owners:
+            each._getter = None  # the next step checks the groups again
+            if type(each.state) is States:
+                each.state.changes.undo()
 
     def _current_parts(self, is_scaled: bool) -> list[Part]:
         if self._retired:
@@ -368,17 +427,30 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
 
     def _forget_old_parts(self) -> None:
         """Forgets the parts if groups or state are not those that they were made for."""
-        if not self._groups_are_as_before() or type(self.state) is not States:
+        if not self._groups_are_as_before():
             self._parts = {}
+        for each in self._owners:
+            if type(each.state) is not States:
+                self._parts = {}
 
     def _groups_are_as_before(self) -> bool:
         """Compares the groups with those of the last step; False if the parts must be made again."""
+        changes = self._group_changes
+        if not self._compare_groups():
+            return False
+        if changes == self._group_changes:
+            return True
+        return not any(
+            need_other_program(self, share) for parts in self._parts.values() for part in parts for share in part.shares
+        )
+
+    def _compare_groups(self) -> bool:
+        """Counts the groups whose values have changed since the last step; False if they have other parameters."""
         groups, seen, getter = self.param_groups, self._seen, self._getter
         if getter is None or not isinstance(groups, list) or len(groups) != len(seen):
             return False
         if self._skipped and any(param.grad is not None or can_step(param) for param in self._skipped):
             return False
-        changes = self._group_changes
         for place, (group, last) in enumerate(zip(groups, seen)):
             if self._absent and any(name in group for name in self._absent):
                 return False
@@ -391,9 +463,7 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
             if not last.are_same(values):
                 self._group_changes += 1
                 seen[place] = see(group, last.copy, values)
-        if changes == self._group_changes:
-            return True
-        return not any(need_other_program(self, part) for parts in self._parts.values() for part in parts)
+        return True
 
 
 _profiler: Any = torch.autograd.profiler
@@ -445,6 +515,14 @@ def optimizer_class(spec: Spec) -> type[Optimizer]:
     if spec.average is not None:
         attributes.update(_average.METHODS)
     return type(spec.name, (Optimizer,), attributes)
+
+
+def limit_of(value: Any) -> float | None:
+    """The largest norm as a plain number; None: there is no limit."""
+    number = None if value is None else real(value)
+    if value is not None and not (number is not None and number >= 0):
+        raise BadInput(f"clip_grad_norm: expected a number of at least 0 or None, found {short(value)}")
+    return number
 
 
 def _scalar(value: Any) -> Any:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._optimizer import Optimizer
-    from ._part import Part
+    from ._share import Share
     from ._spec import Spec
 
 
@@ -35,31 +35,36 @@ def switches_of(group: Mapping[str, Any], spec: Spec) -> tuple[Any, ...]:
     return (*options, *switches.values())
 
 
-def options_of(optimizer: Optimizer, places: Sequence[int]) -> tuple[tuple[str, Any], ...]:
-    """The options of the program of a part with the groups at these places."""
-    spec, groups = optimizer.spec, optimizer.param_groups
-    options: dict[str, Any] = dict(zip((*spec.options, *spec.switches), switches_of(groups[places[0]], spec)))
+def options_of(optimizer: Optimizer, groups: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, Any], ...]:
+    """The options of the program of a share with these groups of an optimizer."""
+    spec = optimizer.spec
+    options: dict[str, Any] = dict(zip((*spec.options, *spec.switches), switches_of(groups[0], spec)))
     for name in spec.optional:
         needed = spec.needs.get(name)
         options[name] = any(
-            _is_not_zero(number_of(groups[place], name, spec), name) for place in places
+            _is_not_zero(number_of(group, name, spec), name) for group in groups
         ) and (needed is None or options.get(needed, True))
         if optimizer._counts_steps and name in spec.counted and (needed is None or options.get(needed, True)):
             options[name] |= not options[spec.counted[name]]
     for name in spec.low:
-        if any(_is_low(number_of(groups[place], name, spec), name) for place in places):
+        if any(_is_low(number_of(group, name, spec), name) for group in groups):
             options[name] = True
     return tuple(options.items())
 
 
-def need_other_program(optimizer: Optimizer, part: Part) -> bool:
-    """Whether the options of the groups of a part are not covered by its program."""
-    spec, groups = optimizer.spec, optimizer.param_groups
-    first, *others = part.group_places
-    switches = switches_of(groups[first], spec)
-    if any(switches_of(groups[place], spec) != switches for place in others):
+def need_other_program(optimizer: Optimizer, share: Share) -> bool:
+    """Whether the options of the groups of a share are not covered by its program.
+
+    Args:
+        optimizer: the optimizer of the part, or the chain.
+        share: the share.
+    """
+    groups, owner, spec = optimizer.param_groups, optimizer._owners[share.owner], share.spec
+    own = [groups[place] for place in share.group_places]
+    switches = switches_of(own[0], spec)
+    if any(switches_of(group, spec) != switches for group in own[1:]):
         return True
-    new, old = dict(options_of(optimizer, part.group_places)), dict(part.form.options)
+    new, old = dict(options_of(owner, own)), dict(share.form.options)
     optional = {*spec.optional, *spec.low}
     return any(new[name] != old.get(name, False) and (name not in optional or new[name]) for name in new)
 

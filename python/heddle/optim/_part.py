@@ -1,4 +1,5 @@
-"""A part of an optimizer: the parameters of one device and one set of options, stepped by one launch.
+"""A part of an optimizer: the parameters of one device and one set of options, or of several optimizers of a chain,
+stepped by one launch.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import weakref
 
 import numpy
 
@@ -14,75 +16,53 @@ from .._garbage import uncollected
 from ..dtypes import SIZES
 from ..errors import BadInput, Error
 from . import _programs, _rewrite, _storage
-from ._hyperparameters import Hyperparameters
 from ._members import Members
 from ._norm import SumOfSquares
 from ._overlap import Range, aliased_gradients, with_names
-from ._state_lists import StateLists
 from ._tensors import Stale, Tensors
 from ._torch import local, local_gradient, mark_changed, mark_gradients_changed, real_numel, torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from ..graph import Graph
-    from ._members import Addresses, Member
-    from ._spec import Spec
-    from ._tracking import States
+    from ._members import Addresses
+    from ._optimizer import Optimizer
+    from ._share import Share
 
 
 class Part:
-    """The parameters of one device and one set of options, bound to one graph.
+    """The parameters of one device, bound to one graph: one share, or several of the optimizers of a chain.
 
     `gather` reads what has changed since the last step, checks it and binds it; no state changes. `replay` steps.
 
     Args:
-        spec: the optimizer.
-        members: the parameters. They are sorted by element type, otherwise they keep their order.
-        options: the options and their values.
-        scaled, clip: as in `_programs.Form`.
-        states: the state of all parameters.
-        hidden: the tensors of state that torch's optimizer does not have, by parameter.
-        defaults: the entries that the constructor of the optimizer was given.
+        shares: the parameters by optimizer and options. All optimizers have the same arguments of `chain`.
+        owner: the optimizer, or the chain, whose groups the shares number.
+        reduction: over which dimensions of a mesh the norm of gradients is summed; None: parameters are not sharded.
         captured: the step is captured into a CUDA graph of the caller.
-        first_blocks: the function that returns the first block of the random numbers of each parameter.
     """
 
     def __init__(
-        self,
-        spec: Spec,
-        members: Sequence[Member],
-        options: tuple[tuple[str, Any], ...],
-        *,
-        scaled: bool,
-        clip: str,
-        states: States,
-        hidden: dict[Any, dict[str, Any]],
-        defaults: Mapping[str, Any],
-        reduction: Any = None,
-        captured: bool = False,
-        first_blocks: Any = None,
+        self, shares: Sequence[Share], *, owner: Optimizer, reduction: Any = None, captured: bool = False
     ) -> None:
-        self.spec, self.reduction = spec, reduction
-        self._members = Members(members, states, dict(options).get("state_dtype"))
-        self.device, self.families = self._members.device, self._members.families
-        self.group_places = used = sorted({member.group for member in members})
-        self.form = _programs.Form(self.families, len(used) > 1, options, scaled, clip)
-        executable = _programs.executable(_programs.text(spec, self.form), self.device)
+        self.shares, self.reduction = tuple(shares), reduction
+        #: A weak reference: the owner keeps the part.
+        self.owner = weakref.ref(owner)
+        self.spec, self.form = shares[0].spec, shares[0].form
+        self._members = Members.joined([share.members for share in shares])
+        self.device, self.families, self.endings = self._members.device, self._members.families, self._members.endings
+        program = _programs.text(self.spec, self.form, [(share.spec, share.form) for share in shares[1:]])
+        executable = _programs.executable(program, self.device)
         self.graph = executable.graph(device=None if self.device.type == "cpu" else self.device.index)
-        self._tensors = Tensors(spec.name, self._members, self.graph)
-        self.state = StateLists(spec, self._members, self._tensors, self.graph, states, hidden, defaults)
-        self.lists_of_hyperparameters = {
-            name: self.new_addresses(self.graph, name, 0) for name in self.hyperparameter_names(lists=True)
-        }
-        self._blocks: Any = None
-        if _storage.SEED in self.graph.executable.arguments:
-            self._bind_random_numbers(first_blocks(), dict(options)[_storage.SEED])
-        self.group_of = numpy.array([member.group for member in self._members.all])
-        self.hyperparameters = Hyperparameters(self, used, table=captured)
-        self._changes = states.changes
+        self._tensors = Tensors(self.spec.name if len(shares) == 1 else "chain", self._members, self.graph)
+        first = 0
+        for share in shares:
+            share.bind(self.graph, self._tensors, first, self.current_stream(), captured=captured)
+            first += len(share)
+        self._changes = shares[0].states.changes
         self._seen_changes = self._seen_group_changes = -1
         self._set_active(numpy.zeros(len(self._members), bool))
         self._is_bound = False
@@ -97,7 +77,8 @@ class Part:
         self._max_norm: Any = None
         self._seen_max_norm: float | None = None
         self._sum_of_squares: SumOfSquares | None = None
-        if scaled:
+        clip = self.form.clip
+        if self.form.scaled:
             self._scaling = torch.tensor([1.0, 0.0], dtype=torch.float32, device=self.device)
             self.bind_scaling(self.graph)
         if clip:
@@ -116,31 +97,6 @@ class Part:
     def set_inactive(self, graph: Graph, name: str, active: Any) -> None:
         """Marks the members of a list that are not active."""
         self._members.set_inactive(graph, name, active)
-
-    def hyperparameter_names(self, lists: bool | int) -> list[str]:
-        """The arguments of the program that are hyperparameters: scalars, or lists without suffix."""
-        added = (_rewrite.GRAD_SCALE, _rewrite.FOUND_INF, _rewrite.MAX_NORM, _rewrite.SUM, _storage.SEED)
-        known = {"param", "grad", _storage.FIRST_BLOCK, *(each.key for each in self.state.lists)}
-        names = []
-        for name, info in self.graph.executable.arguments.items():
-            if info.is_list != bool(lists) or name in added:
-                continue
-            key = name
-            if lists:
-                if not name.endswith(self._members.endings[0]):
-                    continue
-                key = name.removesuffix(self._members.endings[0])
-            if key not in known:
-                names.append(key)
-        return names
-
-    def _bind_random_numbers(self, blocks: dict[Any, int], seed: int) -> None:
-        params = [member.param for member in self._members.all]
-        self._blocks = torch.tensor([blocks[param] for param in params], dtype=torch.int64, device=self.device)
-        addresses = self.new_addresses(self.graph, _storage.FIRST_BLOCK, 0)
-        addresses.values[:] = self._blocks.data_ptr() + 8 * numpy.arange(len(params))
-        addresses.bind()
-        self.graph.set_scalar(_storage.SEED, seed, self.current_stream())
 
     # ------------------------------------------------------------------------------------------------------------------
     # Bindings
@@ -162,8 +118,9 @@ class Part:
         self._groups = groups
         self.collections = _fast.collections()
         moved, changed = self._tensors.read()
-        if self.state.has_moved():
-            self._seen_changes = -1
+        for share in self.shares:
+            if share.state.has_moved():
+                self._seen_changes = -1
         if (
             moved
             or changed
@@ -187,8 +144,10 @@ class Part:
         tensors.check_overlaps(active, has_moved or rebind_active)
         changes, has_read_state = self._changes.count, False
         if rebind_active or self._seen_changes != changes:
-            self.state.read(active, self._groups)
-            self.state.bind()
+            for share in self.shares:
+                share.state.read(active[share.places], self._groups)
+            for share in self.shares:
+                share.state.bind()
             has_changed = has_read_state = True
         if has_moved:
             tensors.params.bind()
@@ -227,34 +186,44 @@ class Part:
     def _memory(self) -> Iterator[Range]:
         """The memory of parameters, gradients and state that is bound."""
         tensors = self._tensors
-        for place in map(int, numpy.flatnonzero(self._active)):
+        for share, own, place in self._places():
+            if not self._active[place]:
+                continue
             family = self._members.family_of[place]
             count = real_numel(local(self._members.all[place].param))
-            lists = [(tensors.params, count, family.param, None), (tensors.grads, count, family.grad, place)]
-            for each, bound in zip(self.state.lists, self.state.bound):
-                if self.state.has(each, place):
+            lists = [(tensors.params, place, count, family.param, None), (tensors.grads, place, count, family.grad, place)]
+            for each, bound in zip(share.state.lists, share.state.bound):
+                if share.state.has(each, own):
                     dtype = _storage.TYPES.get(each.key, family.state) if each.rank else "f32"
-                    lists.append((bound, count if each.rank else 1, dtype, None))
-            for addresses, size, dtype, gradient in lists:
-                begin = int(addresses.values[place])
+                    lists.append((bound, own, count if each.rank else 1, dtype, None))
+            for addresses, index, size, dtype, gradient in lists:
+                begin = int(addresses.values[index])
                 yield Range(begin, begin + size * SIZES[dtype], gradient)
+
+    def _places(self) -> Iterator[tuple[Share, int, int]]:
+        """The share of each member, its place there, and its place in the part."""
+        for share in self.shares:
+            for own in range(len(share)):
+                yield share, own, share.places.start + own
 
     def _names(self) -> dict[str, list[str]]:
         """The name of each member of each list, for messages."""
-        spoken = {"param": "parameter", "grad": "gradient of parameter"}
-        spoken.update((each.key, f"state '{each.key}' of parameter") for each in self.state.lists)
-        return {
-            key + ending: [f"{word} {member.name}" for member in members]
-            for ending, members in self._members.by_family()
-            for key, word in spoken.items()
-        }
+        names = {}
+        for share in self.shares:
+            spoken = {"param": "parameter", "grad": "gradient of parameter"}
+            spoken.update((each.key, f"state '{each.key}' of parameter") for each in share.state.lists)
+            for ending, members in share.members.by_family():
+                for key, word in spoken.items():
+                    names[key + ending] = [f"{word} {member.name}" for member in members]
+        return names
 
     def keep(self) -> None:
         """Keeps all bound tensors alive: a captured graph may use them at any time."""
-        for place, member in enumerate(self._members.all):
-            grad = local_gradient(member.param)
-            self._kept += [local(member.param).detach(), None if grad is None else grad.detach()]
-            for state in (self.state.of(place), self.state.hidden_of(place)):
+        for share, own, place in self._places():
+            param = self._members.all[place].param
+            grad = local_gradient(param)
+            self._kept += [local(param).detach(), None if grad is None else grad.detach()]
+            for state in (share.state.of(own), share.state.hidden_of(own)):
                 self._kept += [local(value) for value in state.values() if isinstance(value, torch.Tensor)]
 
     def _set_active(self, active: Any) -> None:
@@ -275,9 +244,10 @@ class Part:
 
     def update_hyperparameters(self, groups: Sequence[dict[str, Any]], changes: int) -> None:
         """Passes the hyperparameters to the program if the groups have changed, or if some are tensors."""
-        if changes != self._seen_group_changes or self.hyperparameters.has_tensors:
-            self.hyperparameters.update(groups, self.current_stream())
-            self._seen_group_changes = changes
+        for share in self.shares:
+            if changes != self._seen_group_changes or share.hyperparameters.has_tensors:
+                share.hyperparameters.update(groups, self.current_stream())
+        self._seen_group_changes = changes
 
     def current_stream(self) -> int:
         """The stream on which PyTorch works on the device of this part."""
@@ -362,7 +332,8 @@ class Part:
         if self.spec.zeroes and not self._tensors.special:  # otherwise, PyTorch has counted that they were set to zero
             mark_gradients_changed(self._stepped)
         if self.spec.averages is not None:
-            mark_changed(self.state.shared_averages())
+            for share in self.shares:
+                mark_changed(share.state.shared_averages())
 
     def _zero_gradients(self) -> None:
         """Sets gradients to zero of which the program may have a copy."""

@@ -10,16 +10,18 @@ import collections
 import os
 import re
 import threading
+import weakref
 from typing import NamedTuple
 
 from .. import executable as _executable
 from .. import inspection
-from . import _rewrite
+from . import _join, _rewrite
 from ._spec import Family, Spec, suffixes
 from ._torch import torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 
@@ -53,28 +55,59 @@ def _unlock() -> None:
 os.register_at_fork(after_in_child=_unlock)
 
 
-def text(spec: Spec, form: Form) -> str:
-    """The program of an optimizer: the text of a module, or a standard program with options."""
+def text(spec: Spec, form: Form, others: Sequence[tuple[Spec, Form]] = ()) -> str:
+    """The program of an optimizer: the text of a module, or a standard program with options.
+
+    Args:
+        spec: the optimizer.
+        form: the form of its program.
+        others: further optimizers whose steps the program does, with what `chain` adds to all of them.
+    """
     with _lock:
-        if form not in spec._texts:
-            program = spec.program(form.families, form.groups, dict(form.options))
-            if form.clip or form.scaled or spec.accumulation != 1 or spec.clip_value is not None or spec.averages:
-                module = program if "\n" in program else inspection.emit(program, "foreach")
-                endings = suffixes(form.families)
-                if spec.averages:
-                    without = spec.averages(form.families, form.groups, dict(form.options))
-                    module = _rewrite.count_averages(module, inspection.emit(without, "foreach"), endings)
-                if spec.clip_value is not None:
-                    module = _rewrite.clip_value(module, form.families, endings, spec.clip_value)
-                if form.clip:
-                    module = _rewrite.clip(module, form.families, endings, given=form.clip == "sum")
-                if spec.accumulation != 1:
-                    module = _rewrite.average(module, form.families, endings, spec.accumulation)
-                if form.scaled:
-                    module = _rewrite.scale(module, form.families, endings)
-                program = module
-            spec._texts[form] = program
-        return spec._texts[form]
+        # Weak references, because an optimizer that refers to itself would be freed late.
+        key = (form, *((other, weakref.ref(each)) for each, other in others))
+        if key not in spec._texts:
+            spec._texts[key] = _written(spec, form, others)
+        return spec._texts[key]
+
+
+def _written(spec: Spec, form: Form, others: Sequence[tuple[Spec, Form]]) -> str:
+    if not others:
+        program = spec.program(form.families, form.groups, dict(form.options))
+        families, endings = form.families, suffixes(form.families)
+        is_changed = form.clip or form.scaled or spec.accumulation != 1 or spec.clip_value is not None or spec.averages
+        if not is_changed:
+            return program
+        module = _module(spec, form, program)
+    else:
+        shares = [(spec, form), *others]
+        module = _join.join(
+            [_module(each, own, each.program(own.families, own.groups, dict(own.options))) for each, own in shares]
+        )
+        families = tuple(family for _, own in shares for family in own.families)
+        endings = [
+            own_ending + _join.ending(place)
+            for place, (_, own) in enumerate(shares)
+            for own_ending in suffixes(own.families)
+        ]
+    if spec.clip_value is not None:
+        module = _rewrite.clip_value(module, families, endings, spec.clip_value)
+    if form.clip:
+        module = _rewrite.clip(module, families, endings, given=form.clip == "sum")
+    if spec.accumulation != 1:
+        module = _rewrite.average(module, families, endings, spec.accumulation)
+    if form.scaled:
+        module = _rewrite.scale(module, families, endings)
+    return module
+
+
+def _module(spec: Spec, form: Form, program: str) -> str:
+    """The text of the module of one optimizer, whose average starts by a count of its own."""
+    module = program if "\n" in program else inspection.emit(program, "foreach")
+    if not spec.averages:
+        return module
+    without = spec.averages(form.families, form.groups, dict(form.options))
+    return _rewrite.count_averages(module, inspection.emit(without, "foreach"), suffixes(form.families))
 
 
 def reduced_axes(spec: Spec, form: Form) -> set[str]:
@@ -103,9 +136,8 @@ def executable(program: str, device: Any) -> _executable.Executable:
         return made
 
 
-def sum_of_squares(families: tuple[Family, ...], scaled: bool, accumulation: float) -> str:
+def sum_of_squares(families: Sequence[Family], endings: Sequence[str], scaled: bool, accumulation: float) -> str:
     """The program that adds the squares of all gradients."""
-    endings = suffixes(families)
     module = _rewrite.sum_of_squares(families, endings)
     if accumulation != 1:
         module = _rewrite.average(module, families, endings, accumulation)

@@ -39,7 +39,7 @@ class _Argument(NamedTuple):
         return f"%{self.name}: {self.type}{self.attributes}"
 
 
-class _Module:
+class Module:
     """The text of a module with one function, in parts."""
 
     def __init__(self, text: str) -> None:
@@ -147,7 +147,7 @@ def _list(dtype: str) -> str:
     return f"!foreach.list<tensor<?x{dtype}>>"
 
 
-def _grads(module: _Module, families: Sequence[Family], endings: Sequence[str]) -> list[tuple[str, Family]]:
+def _grads(module: Module, families: Sequence[Family], endings: Sequence[str]) -> list[tuple[str, Family]]:
     names = {argument.name for argument in module.arguments}
     found = [(f"grad{ending}", family) for ending, family in zip(endings, families)]
     for name, _ in found:
@@ -174,7 +174,7 @@ def scale(text: str, families: Sequence[Family], endings: Sequence[str]) -> str:
     It also keeps them if `grad_scale` is not positive and finite: GradScaler looks for infinity before the division. The
     unscaled gradients have the compute type, because 16 bits may not hold them.
     """
-    module = _Module(text)
+    module = Module(text)
     first: list[str] = []
     values = {}
     for name, family in _grads(module, families, endings):
@@ -231,7 +231,7 @@ def _changed(
     text: str, families: Sequence[Family], endings: Sequence[str], word: str, body: Sequence[str], result: str
 ) -> str:
     """Changes each element `%grad` of the gradients, of the type TYPE, to the value `result` of `body`."""
-    module = _Module(text)
+    module = Module(text)
     first: list[str] = []
     values = {}
     for name, family in _grads(module, families, endings):
@@ -258,8 +258,8 @@ def count_averages(text: str, without: str, endings: Sequence[str]) -> str:
     Args:
         without: the program without the average.
     """
-    module = _Module(text)
-    old = {argument.name for argument in _Module(without).arguments}
+    module = Module(text)
+    old = {argument.name for argument in Module(without).arguments}
     averages = [f"{AVERAGE}{ending}" for ending in endings]
     added = [argument for argument in module.arguments if argument.name not in {*old, *averages}]
     if not added:
@@ -275,7 +275,7 @@ def count_averages(text: str, without: str, endings: Sequence[str]) -> str:
     return module.text()
 
 
-def _count_averages(module: _Module, ending: str) -> None:
+def _count_averages(module: Module, ending: str) -> None:
     """Adds the count to a program that has a step counter."""
     donated = {argument.name: re.search(r"foreach\.donate = (\d+)", argument.attributes) for argument in module.arguments}
     place = donated.get(f"{AVERAGE}{ending}")
@@ -358,7 +358,7 @@ def clip(text: str, families: Sequence[Family], endings: Sequence[str], *, given
     Args:
         given: the sum of the squares is the scalar argument `sum_of_squares`, which may include other gradients.
     """
-    module = _Module(text)
+    module = Module(text)
     grads = _grads(module, families, endings)
     first: list[str] = []
     operands, total = f"%total = %{SUM}", "%total"

@@ -50,16 +50,18 @@ class StateList(NamedTuple):
 
 
 class StateLists:
-    """The state of a part.
+    """The state of a share of a part.
 
     Args:
         spec: the optimizer.
         members: the parameters.
-        tensors: the parameters, whose order in memory is that of their state.
+        tensors: the parameters of the part, whose order in memory is that of their state.
         graph: the graph, whose lists of state are bound.
         states: the state of all parameters.
         hidden: the tensors of state that torch's optimizer does not have, by parameter.
         defaults: the entries that the constructor was given.
+        first: the place of the first of these parameters among those of the part.
+        ending: what the names of all arguments of the share end in.
 
     Attributes:
         lists: the lists of the program.
@@ -75,8 +77,11 @@ class StateLists:
         states: States,
         hidden: dict[Any, dict[str, Any]],
         defaults: Mapping[str, Any],
+        first: int,
+        ending: str,
     ) -> None:
         self._spec, self._members, self._tensors, self._defaults = spec, members, tensors, defaults
+        self._first, self._ending = first, ending
         self._all, self._all_hidden = states, hidden
         self.lists = self._state_lists(graph.executable)
         keys = {each.key for each in self.lists}
@@ -101,7 +106,7 @@ class StateLists:
                 key = name.removesuffix(ending)
                 known = found.get(key)
                 # The step counter decides random numbers: it is state even if the formula does not use it.
-                shows = key in self._spec.shown or (key == "step" and _storage.SEED in executable.arguments)
+                shows = key in self._spec.shown or (key == "step" and _storage.SEED + self._ending in executable.arguments)
                 visible = shows or key not in self._spec.hidden
                 endings = (*known.endings, ending) if known else (ending,)
                 found[key] = StateList(key, info.rank, initial.get(name, 0.0), visible, endings)
@@ -281,7 +286,7 @@ class StateLists:
                 "parameters with torch.distributed.checkpoint.state_dict.set_optimizer_state_dict"
             )
         found, dtype = local(value), _stored_tensors.list_dtype(each.key, self._state_dtype(place))
-        order = self._tensors.shadows.get(place, shard)
+        order = self._tensors.shadows.get(self._first + place, shard)
         if found.shape != shard.shape:
             raise BadInput(f"{what}: expected a shard of shape {tuple(shard.shape)}, found {tuple(found.shape)}")
         if found.device == self._members.device and found.dtype == dtype and is_dense(found) and same_order(found, order):

@@ -145,6 +145,14 @@ class States(collections.defaultdict):  # type: ignore[type-arg]
         dict.__setitem__(self, key, value)
         return value
 
+    def count_with(self, changes: Changes) -> None:
+        """From now on, changes are counted together with those of other states."""
+        changes.is_shared |= self.changes.is_shared
+        self.changes = changes
+        for value in dict.values(self):
+            if type(value) is MemberState:
+                value.changes = changes
+
     def tracked(self, key: Any) -> MemberState:
         """The state of a parameter, which counts its changes from now on."""
         value = self[key]

@@ -1,0 +1,114 @@
+"""State dictionaries of several optimizers that are stepped together: one for all, with numbers for all parameters.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+from ..errors import BadInput
+from . import _begun, _loading
+from ._loaded import check_form
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._chained import ChainedOptimizer
+    from ._optimizer import Optimizer
+
+
+def plain(chained: ChainedOptimizer, found: dict[str, Any]) -> dict[str, Any]:
+    """The state dictionary from PyTorch's method in plain dictionaries, without the entries that no step has set.
+
+    Args:
+        chained: the optimizers.
+        found: the state dictionary. It is changed and returned.
+    """
+    state = found.get("state")
+    if isinstance(state, dict):
+        found["state"] = {key: dict(value) if isinstance(value, dict) else value for key, value in state.items()}
+        places: dict[Any, int] = {}
+        for place, param in enumerate(param for group in chained.param_groups for param in group["params"]):
+            places.setdefault(param, place)
+        for each in chained.optimizers:
+            _begun.leave_out(each, found["state"], places)
+    return found
+
+
+def load(chained: ChainedOptimizer, state_dict: dict[str, Any]) -> None:
+    """Loads a state dictionary of all optimizers.
+
+    An exception of a signal handler reaches the caller when the state is that before, or when all of it is loaded.
+
+    Raises:
+        BadInput: the groups or the state do not fit. Nothing is written.
+    """
+    check_form(state_dict)
+    loaded = _hooked(chained, state_dict)
+    check_form(loaded)
+    own = _split(chained, loaded)
+    for each, part in zip(chained.optimizers, own):
+        _check(each, part)
+    try:
+        for each, part in zip(chained.optimizers, own):
+            each.load_state_dict(part)
+    except BaseException:  # that of a signal handler: everything fits
+        for each, part in zip(chained.optimizers, own):
+            each.load_state_dict(part)
+        raise
+    for hook in tuple(chained._optimizer_load_state_dict_post_hooks.values()):
+        hook(chained)
+
+
+def _hooked(optimizer: Optimizer, state_dict: dict[str, Any]) -> dict[str, Any]:
+    """A state dictionary after the hooks before a load, as PyTorch calls them."""
+    loaded = dict(state_dict)
+    for hook in tuple(optimizer._optimizer_load_state_dict_pre_hooks.values()):
+        changed = hook(optimizer, loaded)
+        loaded = loaded if changed is None else changed
+    return loaded
+
+
+def _split(chained: ChainedOptimizer, loaded: dict[str, Any]) -> list[dict[str, Any]]:
+    """The state dictionary of each optimizer. Parameters keep their numbers."""
+    groups, states = loaded["param_groups"], loaded["state"]
+    counts = [len(each.param_groups) for each in chained.optimizers]
+    if len(groups) != sum(counts):
+        expected = ", ".join(f"{count} of {type(each).__name__}" for count, each in zip(counts, chained.optimizers))
+        raise BadInput(
+            f"state_dict: expected {sum(counts)} parameter groups ({expected}), found {len(groups)}: load the state of "
+            "a chain of the same optimizers, or that of one optimizer into this one of `optimizers`"
+        )
+    parts, first = [], 0
+    for count in counts:
+        own = groups[first : first + count]
+        places = {place for group in own for place in group["params"]}
+        state = {place: value for place, value in states.items() if place in places}
+        parts.append({**loaded, "state": state, "param_groups": own})
+        first += count
+    return parts
+
+
+class _Fits(Exception):
+    """A state dictionary fits, and is not loaded."""
+
+
+def _check(optimizer: Optimizer, state_dict: dict[str, Any]) -> None:
+    """Raises the error that loading a state dictionary would raise."""
+
+    def stop(given: dict[str, Any]) -> None:
+        loaded = _hooked(optimizer, given)
+        found = [len(group["params"]) for group in loaded["param_groups"]]
+        expected = [len(group["params"]) for group in optimizer.param_groups]
+        if found != expected:
+            raise BadInput(
+                f"state_dict: expected parameter groups of {type(optimizer).__name__} with {expected} parameters, found "
+                f"{found}"
+            )
+        raise _Fits
+
+    try:
+        _loading.load(optimizer, state_dict, stop)
+    except _Fits:
+        return
