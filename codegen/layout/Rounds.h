@@ -13,8 +13,8 @@
 namespace heddle {
 
 /// Measured: blocks that should fit on a multiprocessor if elements are mapped
-/// in rounds. With more, memory is not faster. With few words for each thread, a
-/// short list is, by 2 %.
+/// in rounds. With more, memory is not faster. With few words for each thread,
+/// a short list is, by 2 %.
 inline constexpr int64_t kBlocksOfRounds = 5, kBlocksOfShortRounds = 6;
 
 /// Whether the segment has results with a value for each element.
