@@ -11,7 +11,6 @@
 #include "passes/Occupancy.h"
 #include "codegen/layout/BranchlessMath.h"
 #include "codegen/layout/DrawnNumbers.h"
-#include "codegen/layout/Rounds.h"
 #include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -46,6 +45,25 @@ static bool divides(SweepOp sweep, unsigned number) {
            return hasBranchlessForm(&op) &&
                   levels->of(op.getResult(0)).level == Level::element;
          });
+}
+
+static bool writesElements(const SegmentLayout &segment) {
+  return llvm::any_of(segment.operands, [](const OperandSlot &slot) {
+    return slot.written && slot.index == kI;
+  });
+}
+
+static int64_t roundsOf(const SweepLayout &layout,
+                        const SegmentLayout &segment) {
+  return std::max<int64_t>(1, segment.tile / (layout.threads * segment.vector));
+}
+
+/// Whether a thread maps its elements in several rounds.
+static bool mapsInRounds(SweepOp sweep, const SweepLayout &layout,
+                         unsigned number) {
+  const SegmentLayout &segment = layout.segments[number];
+  return writesElements(segment) && roundsOf(layout, segment) > 1 &&
+         sweep.getSegmentBlock(number).getOps<ReduceOp>().empty();
 }
 
 /// The fewest registers of a thread that divides f32 elements or takes their
@@ -142,7 +160,11 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
          });
 }
 
-static constexpr int64_t kFewWords = 12;
+/// Measured: blocks that should fit on a multiprocessor if elements are mapped
+/// in rounds. With more, memory is not faster. With few words for each thread,
+/// a short list is, by 2 %.
+static constexpr int64_t kBlocksOfRounds = 5, kBlocksOfShortRounds = 6,
+                         kFewWords = 12;
 
 /// The most blocks of a segment.
 static int64_t mostBlocks(SweepOp sweep, const SweepLayout &layout,

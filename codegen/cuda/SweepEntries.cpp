@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/ProgramEmitter.h"
-#include "codegen/layout/Rounds.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -80,10 +79,6 @@ void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
   // Those of a cluster start together.
   bool mustFit =
       layout.rowParts && !variant.isForHeldRows() && !variant.isForClusters();
-  // Measured: spills around a call cost less than a block.
-  for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
-    mustFit |= variant.getBlocks() <= kBlocksOfShortRounds &&
-               callsBeforeRounds(sweep, layout, s);
   emitEntry(
       names,
       llvm::formatv("{0}, {1}({2})", layout.threads,

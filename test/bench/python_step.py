@@ -95,7 +95,7 @@ def watch(optimizer):
     pieces, part = Pieces(), optimizer._parts[False][0]
     pieces.watch("groups", optimizer, "_groups_are_as_before")
     pieces.watch("read", _fast, "pairs")
-    pieces.watch("state", part.state, "has_moved")
+    pieces.watch("state", part.shares[0].state, "has_moved")
     pieces.watch("bind", part, "_gather_changes")
     pieces.watch("replay", part.graph, "_replay_unless_collected")
     return pieces, part
