@@ -193,7 +193,7 @@ def test_groups_that_are_added_later(device):
     pair.run(2)
     new = support.parameters(device, torch.float64, SHAPES, seed=7)
     others = support.copies(new)
-    with pytest.raises(heddle.BadInput, match=r"^add_param_group: .* found a chain with optimizers\[0\], SGD, optimizers\[1\],"):
+    with pytest.raises(heddle.BadInput, match=r"^add_param_group: .* found a chain with optimizers\[0\] \(SGD\), optimizers\[1\] \(AdamW\)"):
         pair.chain.add_param_group(dict(params=new))
     pair.chain.optimizers[1].add_param_group(dict(params=new, lr=0.2))
     pair.theirs[1].add_param_group(dict(params=others, lr=0.2))
@@ -434,7 +434,7 @@ def test_the_state_of_all_is_a_dictionary():
 
 @pytest.mark.parametrize("change, message", [
     (lambda state: state["param_groups"].pop(), r"^state_dict: expected 2 parameter groups \(1 of SGD, 1 of AdamW\), found 1"),
-    (lambda state: state["param_groups"].reverse(), "^state_dict: expected groups of SGD, .* found groups like those of Adam"),
+    (lambda state: state["param_groups"].reverse(), r"^optimizers\[0\] \(SGD\): state_dict: expected groups of SGD, .* found groups like those of Adam"),
     (lambda state: state["param_groups"][1]["params"].pop(), r"groups of AdamW with \[5\] parameters, found \[4\]"),
     (lambda state: state["state"][7].pop("exp_avg"), ""),
 ])
@@ -680,7 +680,7 @@ def test_a_refused_chain_changes_no_optimizer(added, message):
 def test_optimizers_of_a_chain_are_not_stepped_alone():
     pair = Pair(*MEMBERS["sgd-adamw"], clip_grad_norm=1.0)
     pair.run(1)
-    message = (r"expected an optimizer that is in no chain, found optimizer\[1\] of a chain of 2, which steps together: use the "
+    message = (r"expected an optimizer that is in no chain, found optimizers\[1\] of a chain that steps 2 optimizers together: use the "
                "optimizer that heddle.optim.chain has returned$")
     with pytest.raises(heddle.BadInput, match=f"^step: {message}"):
         pair.members[1].step()
@@ -691,7 +691,7 @@ def test_optimizers_of_a_chain_are_not_stepped_alone():
     old, pair.chain = pair.chain, optim.chain(clip_grad_norm=1.0, optimizer=pair.members)
     pair.run(2, 1)
     pair.compare()
-    with pytest.raises(heddle.BadInput, match=r"^step: expected optimizer\[0\], SGD, in this chain, found it in a later one"):
+    with pytest.raises(heddle.BadInput, match=r"^step: expected optimizers\[0\], SGD, in this chain, found it in a later one"):
         old.step()
     flat = optim.chain(optimizer=[pair.chain, optim.Lion(support.parameters())])
     assert [type(each) for each in flat.optimizers] == [optim.SGD, optim.AdamW, optim.Lion]
@@ -769,3 +769,63 @@ def test_a_forked_child_steps_the_chain():
 
 def _bytes(params):
     return b"".join(param.detach().numpy().tobytes() for param in params)
+
+
+def _loadable():
+    """A chain that has stepped, and its state before the last step."""
+    pair = Pair(*MEMBERS["sgd-adamw"], clip_grad_norm=1.0)
+    pair.run(1)
+    saved = copy.deepcopy(pair.chain.state_dict())
+    pair.run(1, 1)
+    return pair, saved, len(pair.members[0].param_groups[0]["params"])
+
+
+@pytest.mark.parametrize("damage", [
+    lambda saved, first: saved["param_groups"][1].update(mine=(each for each in ())),
+    lambda saved, first: saved["state"][first].update(exp_avg=torch.empty(saved["state"][first]["exp_avg"].shape, device="meta")),
+    lambda saved, first: saved["state"][first].update(mine=torch.empty(2, device="meta")),
+])
+def test_nothing_is_loaded_if_pytorch_cannot_copy_it(damage):
+    pair, saved, first = _loadable()
+    damage(saved, first)
+    before = copy.deepcopy(pair.chain.state_dict())
+    with pytest.raises((TypeError, NotImplementedError, heddle.BadInput)):
+        pair.chain.load_state_dict(saved)
+    assert repr(pair.chain.state_dict()) == repr(before)
+
+
+def test_a_load_calls_the_hooks_of_the_chain_only():
+    pair, saved, first = _loadable()
+    calls = []
+    for each in (pair.chain, *pair.members):
+        each.register_load_state_dict_pre_hook(lambda owner, _: calls.append(("before", owner)))
+        each.register_load_state_dict_post_hook(lambda owner: calls.append(("after", owner)))
+    pair.chain.load_state_dict(saved)
+    assert calls == [("before", pair.chain), ("after", pair.chain)]
+    pair.members[0].load_state_dict(pair.members[0].state_dict())
+    assert calls[2:] == [("before", pair.members[0]), ("after", pair.members[0])]
+
+
+def test_state_of_no_parameter_is_loaded():
+    pair, saved, _ = _loadable()
+    saved["state"]["mine"] = {"x": 1}
+    pair.chain.load_state_dict(saved)
+    assert pair.chain.optimizers[0].state["mine"] == {"x": 1}
+
+
+def test_a_refused_step_leaves_no_scale():
+    """GradScaler leaves `found_inf` behind an error: a later step of the optimizer would be skipped."""
+    pair, _, _ = _loadable()
+    member = pair.members[0]
+    member.grad_scale, member.found_inf = torch.ones(()), torch.ones(())
+    with pytest.raises(heddle.BadInput, match="in no chain"):
+        member.step()
+    assert not hasattr(member, "grad_scale") and not hasattr(member, "found_inf")
+
+
+def test_a_chain_without_its_optimizers_runs_no_closure():
+    pair, _, _ = _loadable()
+    later, calls = optim.chain(optimizer=pair.members), []
+    with pytest.raises(heddle.BadInput, match="in a later one"):
+        pair.chain.step(lambda: calls.append(1))
+    assert not calls and later

@@ -79,7 +79,7 @@ class ChainedOptimizer(Optimizer):
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Raises `BadInput`: a group belongs to one of the optimizers. Call `add_param_group` of that one."""
-        names = ", ".join(f"optimizers[{place}], {type(each).__name__}" for place, each in enumerate(self.optimizers))
+        names = ", ".join(f"optimizers[{place}] ({type(each).__name__})" for place, each in enumerate(self.optimizers))
         raise BadInput(
             f"add_param_group: expected one optimizer that the group is for, found a chain with {names}; call "
             "add_param_group of one of these"
@@ -147,7 +147,12 @@ class ChainedOptimizer(Optimizer):
                 each._lock, each._stepping = self._lock, self._stepping
 
     def _check_training(self) -> None:
-        for each in self.optimizers:
+        for place, each in enumerate(self.optimizers):
+            if each._chain is None or each._chain() is not self:
+                raise BadInput(
+                    f"step: expected optimizers[{place}], {type(each).__name__}, in this chain, found it in a later one: step "
+                    "that one, or call heddle.optim.chain again"
+                )
             each._check_training()
 
     def train(self) -> None:
@@ -163,12 +168,6 @@ class ChainedOptimizer(Optimizer):
                 _average.evaluate(each)
 
     def _run(self) -> None:
-        for place, each in enumerate(self.optimizers):
-            if each._chain is None or each._chain() is not self:
-                raise BadInput(
-                    f"step: expected optimizer[{place}], {type(each).__name__}, in this chain, found it in a later one: "
-                    "step that one"
-                )
         super()._run()
         for each in self.optimizers:
             vars(each)["_opt_called"] = True  # schedulers of PyTorch warn if their optimizer was not stepped

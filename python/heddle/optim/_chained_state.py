@@ -6,12 +6,17 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import collections
+import contextlib
+
 from ..errors import BadInput
 from . import _begun, _loading
 from ._loaded import check_form
+from ._torch import torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from ._chained import ChainedOptimizer
@@ -48,17 +53,35 @@ def load(chained: ChainedOptimizer, state_dict: dict[str, Any]) -> None:
     loaded = _hooked(chained, state_dict)
     check_form(loaded)
     own = _split(chained, loaded)
-    for each, part in zip(chained.optimizers, own):
-        _check(each, part)
-    try:
-        for each, part in zip(chained.optimizers, own):
-            each.load_state_dict(part)
-    except BaseException:  # that of a signal handler: everything fits
-        for each, part in zip(chained.optimizers, own):
-            each.load_state_dict(part)
-        raise
+    with _without_hooks(chained.optimizers):
+        for place, (each, part) in enumerate(zip(chained.optimizers, own)):
+            try:
+                _check(each, part)
+            except BadInput as error:
+                raise BadInput(f"optimizers[{place}] ({type(each).__name__}): {error}") from None
+        try:
+            for each, part in zip(chained.optimizers, own):
+                each.load_state_dict(part)
+        except BaseException:  # that of a signal handler: everything fits
+            for each, part in zip(chained.optimizers, own):
+                each.load_state_dict(part)
+            raise
     for hook in tuple(chained._optimizer_load_state_dict_post_hooks.values()):
         hook(chained)
+
+
+@contextlib.contextmanager
+def _without_hooks(optimizers: tuple[Optimizer, ...]) -> Iterator[None]:
+    """Hides the hooks of the optimizers: a load calls those of the chain, once."""
+    names = ("_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks")
+    hooks = [(each, name, getattr(each, name)) for each in optimizers for name in names]
+    try:
+        for each, name, _ in hooks:
+            setattr(each, name, collections.OrderedDict())
+        yield
+    finally:
+        for each, name, before in hooks:
+            setattr(each, name, before)
 
 
 def _hooked(optimizer: Optimizer, state_dict: dict[str, Any]) -> dict[str, Any]:
@@ -80,11 +103,15 @@ def _split(chained: ChainedOptimizer, loaded: dict[str, Any]) -> list[dict[str, 
             f"state_dict: expected {sum(counts)} parameter groups ({expected}), found {len(groups)}: load the state of "
             "a chain of the same optimizers, or that of one optimizer into this one of `optimizers`"
         )
+    known = {place for group in groups for place in group["params"]}
+    # State of no parameter belongs to no optimizer: the first one keeps it.
+    rest = {key: value for key, value in states.items() if key not in known}
     parts, first = [], 0
     for count in counts:
         own = groups[first : first + count]
         places = {place for group in own for place in group["params"]}
-        state = {place: value for place, value in states.items() if place in places}
+        state = {} if first else rest
+        state.update((place, value) for place, value in states.items() if place in places)
         parts.append({**loaded, "state": state, "param_groups": own})
         first += count
     return parts
@@ -97,16 +124,23 @@ class _Fits(Exception):
 def _check(optimizer: Optimizer, state_dict: dict[str, Any]) -> None:
     """Raises the error that loading a state dictionary would raise."""
 
+    def fits(_: Any) -> None:
+        raise _Fits
+
     def stop(given: dict[str, Any]) -> None:
-        loaded = _hooked(optimizer, given)
-        found = [len(group["params"]) for group in loaded["param_groups"]]
+        found = [len(group["params"]) for group in given["param_groups"]]
         expected = [len(group["params"]) for group in optimizer.param_groups]
         if found != expected:
             raise BadInput(
                 f"state_dict: expected parameter groups of {type(optimizer).__name__} with {expected} parameters, found "
                 f"{found}"
             )
-        raise _Fits
+        # PyTorch copies and converts everything before it sets the result, where this load ends.
+        vars(optimizer)["__setstate__"] = fits
+        try:
+            torch.optim.Optimizer.load_state_dict(optimizer, given)
+        finally:
+            del vars(optimizer)["__setstate__"]
 
     try:
         _loading.load(optimizer, state_dict, stop)

@@ -187,9 +187,9 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
     def _refuse_in_chain(self, what: str) -> None:
         if chain := self._chain_of():
             raise BadInput(
-                f"{what}: expected an optimizer that is in no chain, found optimizer[{chain.optimizers.index(self)}] of a "
-                f"chain of {len(chain.optimizers)}, which steps together: use the optimizer that heddle.optim.chain has "
-                "returned"
+                f"{what}: expected an optimizer that is in no chain, found optimizers[{chain.optimizers.index(self)}] of a "
+                f"chain that steps {len(chain.optimizers)} optimizers together: use the optimizer that heddle.optim.chain "
+                "has returned"
             )
 
     def _share_locks(self) -> None:
@@ -345,7 +345,9 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         return returned
 
     def _closure_and_step(self, closure: Callable[[], Any] | None = None) -> Any:
-        if self._chain is not None:
+        if self._chain_of() is not None:
+            for name in ("grad_scale", "found_inf"):  # GradScaler leaves them behind an error
+                vars(self).pop(name, None)
             self._refuse_in_chain("step")
         self._check_training()
         loss = None
