@@ -10,7 +10,7 @@ import collections
 import weakref
 
 from ..errors import BadInput
-from . import _average, _chained_state
+from . import _average, _chained_state, _saving
 from ._members import member_name
 from ._merged import MergedStates
 from ._optimizer import Optimizer
@@ -103,7 +103,7 @@ class ChainedOptimizer(Optimizer):
 
     def state_dict(self) -> dict[str, Any]:
         """The state of all optimizers, as one `torch.optim.Optimizer` with all groups returns it."""
-        return _chained_state.plain(self, _torchs.state_dict(self))
+        return _saving.plain_state(self, _torchs.state_dict(self))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Loads the state of all optimizers, from `state_dict` of a chain of the same optimizers.

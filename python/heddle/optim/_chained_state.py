@@ -1,4 +1,4 @@
-"""State dictionaries of several optimizers that are stepped together: one for all, with numbers for all parameters.
+"""Loads the state dictionary of several optimizers that are stepped together: one for all of them.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,7 @@ import collections
 import contextlib
 
 from ..errors import BadInput
-from . import _begun, _loading
+from . import _loading
 from ._loaded import check_form
 from ._torch import torch
 
@@ -21,24 +21,6 @@ if TYPE_CHECKING:
 
     from ._chained import ChainedOptimizer
     from ._optimizer import Optimizer
-
-
-def plain(chained: ChainedOptimizer, found: dict[str, Any]) -> dict[str, Any]:
-    """The state dictionary from PyTorch's method in plain dictionaries, without the entries that no step has set.
-
-    Args:
-        chained: the optimizers.
-        found: the state dictionary. It is changed and returned.
-    """
-    state = found.get("state")
-    if isinstance(state, dict):
-        found["state"] = {key: dict(value) if isinstance(value, dict) else value for key, value in state.items()}
-        places: dict[Any, int] = {}
-        for place, param in enumerate(param for group in chained.param_groups for param in group["params"]):
-            places.setdefault(param, place)
-        for each in chained.optimizers:
-            _begun.leave_out(each, found["state"], places)
-    return found
 
 
 def load(chained: ChainedOptimizer, state_dict: dict[str, Any]) -> None:

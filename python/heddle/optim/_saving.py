@@ -32,7 +32,8 @@ def plain_state(optimizer: Optimizer, found: dict[str, Any]) -> dict[str, Any]:
         places: dict[Any, int] = {}
         for place, param in enumerate(params):
             places.setdefault(param, place)
-        _begun.leave_out(optimizer, found["state"], places)
+        for each in optimizer._owners:
+            _begun.leave_out(each, found["state"], places)
     return found
 
 
