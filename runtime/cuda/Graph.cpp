@@ -87,6 +87,32 @@ Error Graph::launchKernel(Launch &launch, CUstream stream, bool overlaps) {
   return Error::success();
 }
 
+/// Compiles and loads the kernels of `list` that only captures need.
+Error Graph::loadCapturedKernels(std::vector<Step> &list) {
+  std::vector<std::string> entries;
+  for (const Step &step : list)
+    if (step.captured && !step.captured->function)
+      entries.push_back(step.captured->entry);
+  if (entries.empty())
+    return Error::success();
+  KernelUnits &kernels = *executable()->kernels();
+  if (Error error = kernels.compileEntries(entries))
+    return error;
+  return whileCapturing([&]() -> Error {
+    for (Step &step : list) {
+      if (!step.captured || step.captured->function)
+        continue;
+      Launch &launch = *step.captured;
+      Expected<CUfunction> function =
+          kernels.function(device, launch.entry, launch.arguments.size());
+      if (!function)
+        return function.takeError();
+      launch.function = *function;
+    }
+    return Error::success();
+  });
+}
+
 Error Graph::issue(std::vector<Step> &list, CUstream stream) {
   for (Step &step : list) {
     // A captured launch would keep the current values of its scalars.
@@ -104,6 +130,8 @@ Error Graph::issue(std::vector<Step> &list, CUstream stream) {
                        "outside the capture",
                        step.launch.name, device->name());
   }
+  if (Error error = loadCapturedKernels(list))
+    return error;
   captured = true;
   if (Error error = writeStaleSlots())
     return error;

@@ -100,6 +100,10 @@ private:
   llvm::Error updateScalars();
   llvm::Error writeSlot(int buffer, const char *bytes, CUstream stream);
   llvm::Error writeStaleSlots();
+  /// Calls `action`, which may use driver functions that a capture on this
+  /// thread forbids.
+  llvm::Error whileCapturing(llvm::function_ref<llvm::Error()> action);
+  llvm::Error loadCapturedKernels(std::vector<Step> &list);
   llvm::Error launchKernel(Launch &launch, CUstream stream,
                            bool overlaps = false);
   llvm::Error issue(std::vector<Step> &list, CUstream stream);

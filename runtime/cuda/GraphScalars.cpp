@@ -103,10 +103,7 @@ Error Graph::writeSlot(int buffer, const char *bytes, CUstream stream) {
 Error Graph::writeStaleSlots() {
   if (none_of(slotStale, [](bool stale) { return stale; }))
     return Error::success();
-  const Driver &driver = device->driver();
-  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  HEDDLE_DRIVER_CALL(driver, cuThreadExchangeStreamCaptureMode, &mode);
-  auto write = [&]() -> Error {
+  return whileCapturing([&]() -> Error {
     if (!ownStream) {
       Expected<StreamHandle> stream = createStream(device);
       if (!stream)
@@ -120,10 +117,16 @@ Error Graph::writeStaleSlots() {
                 writeSlot(buffer, values.data() + buffer * sizeof(double),
                           ownStream.get()))
           return error;
-    HEDDLE_DRIVER_CALL(driver, cuStreamSynchronize, ownStream.get());
+    HEDDLE_DRIVER_CALL(device->driver(), cuStreamSynchronize, ownStream.get());
     return Error::success();
-  };
-  Error failure = write();
+  });
+}
+
+Error Graph::whileCapturing(function_ref<Error()> action) {
+  const Driver &driver = device->driver();
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  HEDDLE_DRIVER_CALL(driver, cuThreadExchangeStreamCaptureMode, &mode);
+  Error failure = action();
   CUresult restored = driver.cuThreadExchangeStreamCaptureMode(&mode);
   if (!failure && restored)
     failure =

@@ -111,11 +111,15 @@ Expected<Launch> StepBuilder::kernel(const PlanNode &node,
     launch.block = 32;
     return launch;
   }
-  Expected<CUfunction> function =
-      kernels.function(context, variant.entry, node.arguments.size());
-  if (!function)
-    return function.takeError();
-  launch.function = *function;
+  if (!replayed && kernels.awaitsCompilation(variant.entry)) {
+    launch.entry = variant.entry;
+  } else {
+    Expected<CUfunction> function =
+        kernels.function(context, variant.entry, node.arguments.size());
+    if (!function)
+      return function.takeError();
+    launch.function = *function;
+  }
   launch.grid = grid;
   launch.block = variant.block;
   if (variant.maxParts)
@@ -123,7 +127,7 @@ Expected<Launch> StepBuilder::kernel(const PlanNode &node,
   launch.sharedBytes = variant.sharedBytes;
   // The driver refuses more than 48 KiB unless the attribute is set.
   if (variant.sharedBytes > 0)
-    HEDDLE_DRIVER_CALL(context->driver(), cuFuncSetAttribute, *function,
+    HEDDLE_DRIVER_CALL(context->driver(), cuFuncSetAttribute, launch.function,
                        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                        variant.sharedBytes);
   addArguments(node.arguments, variant.scalarsByValue, addresses, replayed,

@@ -118,6 +118,7 @@ private:
   /// The launch for the members of one size class, or nothing.
   llvm::Expected<std::optional<PanelChoice>>
   choosePanel(const PlanNode &node, const PanelMembers &part);
+  bool ownsScalars(const PlanNode &node) const;
   /// Whether the conditions of a variant hold for a replay, or for a capture.
   bool holds(const PlanNode &node, const PlanVariant &variant,
              bool forCapture) const;

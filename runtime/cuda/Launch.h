@@ -21,6 +21,8 @@ namespace heddle::runtime {
 struct Launch {
   std::string name;
   CUfunction function = nullptr;
+  /// The entry of the kernel, if it is compiled when it is first captured.
+  std::string entry;
   unsigned grid = 1, block = 1, sharedBytes = 0;
   bool cooperative = false;
   /// Blocks of a cluster, if the kernel does not fix their number.

@@ -27,21 +27,27 @@ Error StepBuilder::choose() {
   return chooseIn(plan.graph, /*inLoop=*/false);
 }
 
-/// Compiles the kernels that the bound extents need in one batch, because the
-/// kernel of a size class alone takes about as long as all others together.
+/// Compiles the kernels that the bindings need in one batch, because the kernel
+/// of a size class alone takes about as long as all others together.
 Error StepBuilder::compile() {
   SmallVector<PanelClass> classes;
   SmallVector<const PlanNode *> otherForms;
   for (const PlanNode &node : plan.graph.nodes) {
-    if (!node.panel)
-      continue;
-    if (auto parts = sizeClassesOf(node))
+    if (auto parts = node.panel ? sizeClassesOf(node) : std::nullopt)
       for (const PanelMembers &part : *parts)
         classes.push_back(part.shape);
-    else
+    else if (node.panel || !ownsScalars(node))
       otherForms.push_back(&node);
   }
   return kernels.compileFor(classes, otherForms);
+}
+
+/// Whether the graph owns all by-value scalars of a node.
+bool StepBuilder::ownsScalars(const PlanNode &node) const {
+  return all_of(node.arguments, [&](const PlanArgument &argument) {
+    return argument.kind != ArgumentKind::Scalar ||
+           layout.buffers()[argument.index].owned;
+  });
 }
 
 Error StepBuilder::limitRowParts() {
@@ -239,13 +245,9 @@ bool StepBuilder::holds(const PlanNode &node, const PlanVariant &variant,
       (!context->hasClusters() || blocksPerTile(node.table) == 1 ||
        blocksPerTile(node.table) > *variant.maxParts))
     return false;
-  if (!variant.scalarsByValue)
-    return true;
   // A captured launch would keep the current values of its scalars.
-  return all_of(node.arguments, [&](const PlanArgument &argument) {
-    return argument.kind != ArgumentKind::Scalar ||
-           (!forCapture && layout.buffers()[argument.index].owned);
-  });
+  return !variant.scalarsByValue || !node.hasByValueScalars() ||
+         (!forCapture && ownsScalars(node));
 }
 
 Error StepBuilder::chooseVariants(const PlanNode &node, Choice &choice,

@@ -33,10 +33,30 @@ visitNodes(const PlanGraph &graph, bool inPanelLoop,
   }
 }
 
-static void addEntries(const PlanNode &node, std::vector<std::string> &out) {
+static void
+addEntries(const PlanNode &node, std::vector<std::string> &out,
+           function_ref<bool(const PlanVariant &)> isWanted =
+               [](const PlanVariant &) { return true; }) {
   for (const PlanVariant &variant : node.variants)
-    if (!variant.entry.empty() && !is_contained(out, variant.entry))
+    if (!variant.entry.empty() && !is_contained(out, variant.entry) &&
+        isWanted(variant))
       out.push_back(variant.entry);
+}
+
+/// Whether a replay never launches the variant if the graph owns the scalars of
+/// the node. If the grid depends on the compiled kernel, preparing needs the
+/// kernel all the same.
+static bool isForAddresses(const Plan &plan, const PlanNode &node,
+                           const PlanVariant &variant) {
+  bool gridNeedsKernel =
+      variant.grid == GridKind::Resident || variant.cooperative ||
+      variant.sharedBytes > 0 ||
+      (node.table >= 0 && plan.tables[node.table].rowParts);
+  return node.kind == NodeKind::Kernel && node.hasByValueScalars() &&
+         !variant.scalarsByValue && !gridNeedsKernel &&
+         any_of(node.variants, [](const PlanVariant &other) {
+           return other.scalarsByValue && !other.hasPredicate();
+         });
 }
 
 static std::string programName(const Plan &plan) {
@@ -53,7 +73,9 @@ KernelUnits::KernelUnits(std::shared_ptr<const Plan> planned, std::string arch)
              [&](const PlanNode &node, bool inPanelLoop) {
                addEntries(node, entries);
                if (!inPanelLoop || !panelsCanRun)
-                 addEntries(node, first);
+                 addEntries(node, first, [&](const PlanVariant &variant) {
+                   return !isForAddresses(*plan, node, variant);
+                 });
              });
   std::vector<SourceUnit> sources = plan->source.units(entries);
   for (SourceUnit &source : sources) {
@@ -150,10 +172,21 @@ Error KernelUnits::compile() {
   return compileAll(firstUnits(), builtinFiles());
 }
 
+std::vector<KernelUnits::Unit *>
+KernelUnits::deferredUnits(ArrayRef<std::string> entries) const {
+  std::vector<Unit *> deferred;
+  for (const auto &unit : units)
+    if (unit->deferred && any_of(unit->entries, [&](const std::string &entry) {
+          return is_contained(entries, entry);
+        }))
+      deferred.push_back(unit.get());
+  return deferred;
+}
+
 Error KernelUnits::compileFor(ArrayRef<PanelClass> classes,
-                              ArrayRef<const PlanNode *> loops) {
+                              ArrayRef<const PlanNode *> nodes) {
   std::vector<std::string> entries;
-  for (const PlanNode *node : loops) {
+  for (const PlanNode *node : nodes) {
     addEntries(*node, entries);
     visitNodes(node->body, false, [&](const PlanNode &inner, bool) {
       addEntries(inner, entries);
@@ -161,14 +194,23 @@ Error KernelUnits::compileFor(ArrayRef<PanelClass> classes,
   }
   std::lock_guard<std::mutex> lock(mutex);
   std::vector<Unit *> needed = firstUnits();
-  for (const auto &unit : units)
-    if (unit->deferred && any_of(unit->entries, [&](const std::string &entry) {
-          return is_contained(entries, entry);
-        }))
-      needed.push_back(unit.get());
+  append_range(needed, deferredUnits(entries));
   for (const PanelClass &panels : classes)
     needed.push_back(unitOf(panels));
   return compileAll(needed, builtinFiles());
+}
+
+Error KernelUnits::compileEntries(ArrayRef<std::string> entries) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return compileAll(deferredUnits(entries), {});
+}
+
+bool KernelUnits::awaitsCompilation(StringRef entry) const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return any_of(units, [&](const auto &unit) {
+    return !unit->panels && !unit->compiled &&
+           is_contained(unit->entries, entry);
+  });
 }
 
 std::string KernelUnits::log() const {

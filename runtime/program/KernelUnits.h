@@ -4,10 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The source of a plan is compiled in units (plan/Source.h), on parallel
-// threads. Most units are compiled with the program. Two kinds are deferred
-// until bound extents need them: panel kernels, which are compiled for a size
-// class, and the other forms of panel loops, which only extents without a size
-// class need.
+// threads. Most units are compiled with the program. Three kinds are deferred
+// until they are needed:
+//   - panel kernels, which are compiled for a size class
+//   - the other forms of panel loops, which only extents without a size class
+//     need
+//   - kernels that read by-value scalars by address, which only captures by the
+//     caller and scalars of the caller need
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,10 +39,14 @@ public:
   llvm::Error compile();
   /// Compiles everything that a binding needs and that is not yet compiled, in
   /// one batch: the units of compile(), the panel source for each of `classes`,
-  /// and the other forms of `loops`. panelFunction() reports a class that
-  /// fails.
+  /// and all variants of `nodes` and their bodies. panelFunction() reports a
+  /// class that fails.
   llvm::Error compileFor(llvm::ArrayRef<PanelClass> classes,
-                         llvm::ArrayRef<const PlanNode *> loops);
+                         llvm::ArrayRef<const PlanNode *> nodes);
+  /// Compiles the units of entries that are not yet compiled, in one batch.
+  llvm::Error compileEntries(llvm::ArrayRef<std::string> entries);
+  /// Whether the entry is in a unit that is not yet compiled.
+  bool awaitsCompilation(llvm::StringRef entry) const;
 
   /// Whether the source has no kernels.
   bool empty() const { return units.empty(); }
@@ -73,6 +80,8 @@ private:
 
   /// The units that are not deferred.
   std::vector<Unit *> firstUnits() const;
+  /// The deferred units with one of the entries.
+  std::vector<Unit *> deferredUnits(llvm::ArrayRef<std::string> entries) const;
   /// The unit of a size class, which is added if there is none.
   Unit *unitOf(const PanelClass &panels);
   /// The files of the built-in kernels that the plan needs.

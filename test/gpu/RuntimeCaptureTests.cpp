@@ -13,7 +13,7 @@ namespace heddle::runtime::test {
 struct CaptureTest : ByValueScalarTest {
   void begin() {
     ASSERT_EQ(context->driver().cuStreamBeginCapture(
-                  stream.get(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+                  stream.get(), CU_STREAM_CAPTURE_MODE_GLOBAL),
               CUDA_SUCCESS);
   }
 
@@ -47,6 +47,30 @@ TEST_F(CaptureTest, AddsTheStepToTheCapture) {
                   "before the capture");
   endAndRun(3);
   expectAll(x, 2, 6);
+}
+
+TEST_F(CaptureTest, CompilesTheKernelThatReadsAddresses) {
+  auto compiled = [] {
+    return statistics().compilations + statistics().cache_hits;
+  };
+  make();
+  replay(*graph);
+  uint64_t before = compiled();
+  begin();
+  ASSERT_TRUE(succeeded(graph->replay(stream.get())));
+  EXPECT_EQ(compiled(), before + 1);
+  ASSERT_TRUE(succeeded(graph->replay(stream.get())));
+  endAndRun(1);
+  expectAll(*x, 3, 7);
+  // A graph with new tables launches the kernel that is there.
+  DeviceList other(context, {7}, 0);
+  ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, other.members())));
+  ASSERT_TRUE(succeeded(graph->prepare(stream.get())));
+  begin();
+  ASSERT_TRUE(succeeded(graph->replay(stream.get())));
+  endAndRun(2);
+  expectAll(other, 1, 3);
+  EXPECT_EQ(compiled(), before + 1);
 }
 
 TEST_F(CaptureTest, ReadsScalarsFromTheirSlots) {

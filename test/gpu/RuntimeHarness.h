@@ -158,7 +158,11 @@ struct ByValueScalarTest : RuntimeTest {
   std::unique_ptr<DeviceList> x;
 
   void make(float start = 0) {
-    graph = graphOf(withKernels(scalePlan));
+    Plan plan = withKernels(scalePlan);
+    // Each entry is a unit of its own.
+    plan.source.sections.push_back({"// values\n", {"scale_by_value"}});
+    plan.source.sections.push_back({"// addresses\n", {"scale_by_address"}});
+    graph = graphOf(std::move(plan));
     x = std::make_unique<DeviceList>(context, std::vector<size_t>{10, 0, 129},
                                      start);
     ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, x->members())));

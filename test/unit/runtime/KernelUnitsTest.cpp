@@ -214,6 +214,30 @@ TEST_F(KernelUnitsTest, OtherFormsOfAPanelLoopAreDeferred) {
   expect(5, 0);
 }
 
+TEST_F(KernelUnitsTest, KernelsThatReadScalarsByAddressAreDeferred) {
+  // The graph owns the scalar, so that a replay launches first_few, and only a
+  // capture launches first.
+  PlanNode &node = parsed->graph.nodes[0];
+  node.arguments.push_back({ArgumentKind::Scalar, 1});
+  node.variants[0].scalarsByValue = true;
+  node.variants[0].maxTiles.reset();
+  KernelUnits kernels = units();
+  ASSERT_TRUE(succeeded(kernels.compile()));
+  expect(2, 0);
+  EXPECT_FALSE(kernels.awaitsCompilation("first_few"));
+  EXPECT_TRUE(kernels.awaitsCompilation("first"));
+  ASSERT_TRUE(succeeded(kernels.compileEntries({"first"})));
+  expect(1, 0);
+  EXPECT_FALSE(kernels.awaitsCompilation("first"));
+  // The scalar may be the caller's.
+  ASSERT_TRUE(succeeded(units().compileFor({}, &node)));
+  expect(0, 3);
+  // If first_few does not launch for all extents, replays need first.
+  node.variants[0].maxTiles = 8;
+  ASSERT_TRUE(succeeded(units().compile()));
+  expect(0, 3);
+}
+
 TEST_F(KernelUnitsTest, ASizeClassCompilesInOneBatchWithTheOtherUnits) {
   PanelClass panels;
   KernelUnits all = units();
