@@ -13,6 +13,7 @@ from .errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from typing import Any, NoReturn
 
 
@@ -32,6 +33,23 @@ def interrupted(what: str) -> BadInput:
 def is_held(lock: Any) -> bool:
     """Whether any thread holds the lock. Before Python 3.14, only the text of a reentrant lock says so."""
     return isinstance(lock, LeftLocked) or not repr(lock).startswith("<unlocked ")
+
+
+def holding(locks: Iterable[Any], call: Callable[[], Any]) -> Any:
+    """Makes a call while it holds all locks.
+
+    Each one is held by a `with` of its own: an exception of a signal handler within a context manager of Python could leave
+    a lock held. All calls take them in the same order.
+    """
+    waiting = sorted(set(locks), key=id)
+
+    def take(place: int) -> Any:
+        if place == len(waiting):
+            return call()
+        with waiting[place]:
+            return take(place + 1)
+
+    return take(0)
 
 
 class LeftLocked:

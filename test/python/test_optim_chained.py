@@ -359,7 +359,7 @@ def test_reductions_are_those_of_one_optimizer(name, options):
         chained.optimizers[1].add_param_group(dict(params=more, maximize=True) if name == "LAMB" else
                                               dict(params=more, weight_decay=0.5, decouple=False))
         support.set_gradients(params + more)
-        with pytest.raises(heddle.BadInput, match=f"^{name}: expected one launch for all parameters, found 2"):
+        with pytest.raises(heddle.BadInput, match=rf"^optimizers\[1\] \({name}\): expected one launch for all parameters, found 2"):
             chained.step()
 
 
@@ -375,7 +375,7 @@ def test_schedule_free_optimizers():
     chained.eval()
     alone.eval()
     support.assert_same_params(params, others, rtol=1e-6, atol=1e-6)
-    with pytest.raises(RuntimeError, match="^heddle.optim.SGDScheduleFree: expected the parameters of training"):
+    with pytest.raises(RuntimeError, match=r"^optimizers\[0\] \(SGDScheduleFree\): expected the parameters of training"):
         chained.step()
     chained.train()
     chained.step()
@@ -432,8 +432,8 @@ def test_a_parameter_in_two_optimizers():
     named = dict(model.named_parameters())
     first = optim.SGD([("weight", named["weight"])])
     second = optim.AdamW([("weight", named["weight"]), ("bias", named["bias"])])
-    message = (r"^parameter 'weight': expected it in one optimizer, found it in optimizer\[0\], SGD, and in optimizer\[1\], "
-               "AdamW: leave it out of one of them$")
+    message = (r"^optimizers\[1\] \(AdamW\): parameter 'weight': expected it in one optimizer, found it in optimizers\[0\] "
+               r"\(SGD\), too: leave it out of one of them$")
     with pytest.raises(heddle.BadInput, match=message):
         optim.chain(clip_grad_norm=1.0, optimizer=[first, second])
     second = optim.AdamW([("bias", named["bias"])])
@@ -443,7 +443,7 @@ def test_a_parameter_in_two_optimizers():
     assert len(chained.param_groups) == 2
     second.param_groups[0]["params"].append(named["weight"])
     model(torch.ones(1, 3)).sum().backward()
-    with pytest.raises(heddle.BadInput, match="^parameter .*: expected it in one optimizer"):
+    with pytest.raises(heddle.BadInput, match=r"^optimizers\[1\] \(AdamW\): parameter .*: expected it in one optimizer"):
         chained.step()
 
 
@@ -452,7 +452,7 @@ def test_parameters_that_share_memory():
     params = [torch.nn.Parameter(memory[:3]), torch.nn.Parameter(memory[2:])]
     chained = optim.chain(optimizer=[optim.SGD(params[:1]), optim.AdamW(params[1:])])
     support.set_gradients(params)
-    with pytest.raises(heddle.BadInput, match="parameter 0 of group 1|parameter 0 of group 0"):
+    with pytest.raises(heddle.BadInput, match=r"optimizers\[[01]\] \((SGD|AdamW)\): parameter 0 of group 0"):
         chained.step()
     assert not memory.any()
 
@@ -502,7 +502,7 @@ def test_optimizers_of_a_chain_are_not_stepped_alone():
     old, pair.chain = pair.chain, optim.chain(clip_grad_norm=1.0, optimizer=pair.members)
     pair.run(2, 1)
     pair.compare()
-    with pytest.raises(heddle.BadInput, match=r"^step: expected optimizers\[0\], SGD, in this chain, found it in a later one"):
+    with pytest.raises(heddle.BadInput, match=r"^step: expected optimizers\[0\] \(SGD\) in this chain, found it in a later one"):
         old.step()
     flat = optim.chain(optimizer=[pair.chain, optim.Lion(support.parameters())])
     assert [type(each) for each in flat.optimizers] == [optim.SGD, optim.AdamW, optim.Lion]
@@ -518,7 +518,7 @@ def test_a_failed_step_changes_nothing():
     pair.chain.state[pair.params[-2]]["exp_avg_sq"] = torch.zeros(77)
     pair.chain.state[pair.params[-2]]["step"] = torch.zeros(())
     before = [param.detach().clone() for param in pair.params]
-    with pytest.raises(heddle.BadInput, match="^state 'exp_avg' of parameter 3 of group 1: expected a tensor of shape"):
+    with pytest.raises(heddle.BadInput, match=r"^optimizers\[1\] \(AdamW\): state 'exp_avg' of parameter 3 of group 0: expected a tensor of shape"):
         pair.chain.step()
     support.assert_same_params(pair.params, before, rtol=0, atol=0)
     assert all(not pair.chain.state.get(param) for param in pair.params if param is not pair.params[-2])

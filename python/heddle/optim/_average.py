@@ -11,11 +11,13 @@ import itertools
 from typing import NamedTuple
 
 from .._refusals import REFUSALS
+from .._turns import holding
 from .._values import number
 from ..errors import BadInput
 from ._checks import check_large, check_memory, check_state
 from ._groups import check_entries, check_groups, check_list, params_of, state_of
 from ._hyperparameters import read
+from ._naming import named_owners, naming
 from ._torch import NAMES, local, real_dtype, torch
 from ._tracking import peek
 
@@ -36,7 +38,10 @@ def entries(spec: Spec) -> dict[str, bool]:
     return {} if spec.average is None else {_MODE: True}
 
 
-def check_training(optimizer: Optimizer) -> None:
+def check_training(optimizer: Optimizer, start: str) -> None:
+    """Refuses a step of the parameters of evaluation; `start` is the `_naming.prefix` of the optimizer."""
+    if optimizer.spec.average is None:
+        return
     try:
         is_training = all(group[_MODE] for group in optimizer.param_groups)
     except REFUSALS:  # groups that the caller has damaged
@@ -47,13 +52,14 @@ def check_training(optimizer: Optimizer) -> None:
         return
     found = "some of each, because train() or eval() was interrupted" if optimizer._moved else "the parameters of evaluation"
     raise RuntimeError(
-        f"heddle.optim.{optimizer.spec.name}: expected the parameters of training, found {found}; call train() before the "
+        f"{start or f'heddle.optim.{optimizer.spec.name}: '}expected the parameters of training, found {found}; call train() before the "
         "forward pass"
     )
 
 
-def _switch(optimizer: Any, *, to_training: bool) -> None:
-    """Moves each parameter along the line between the average and the state.
+def switch(optimizer: Any, *, to_training: bool) -> None:
+    """Moves each parameter of a schedule-free optimizer, or of those of a chain, along the line between the average and the
+    state.
 
     Everything is checked before the first parameter moves: half of them moved would be neither of the two. For the same
     reason, an exception of a signal handler reaches the caller after the last parameter has moved. If there is another
@@ -62,25 +68,33 @@ def _switch(optimizer: Any, *, to_training: bool) -> None:
     is_enabled = torch.is_grad_enabled()
     try:  # in place of no_grad(): an exception of a signal handler may come within it
         torch._C._set_grad_enabled(False)
-        _switch_all(optimizer, to_training)
+        owners = optimizer._owners
+        for each in owners:
+            each._refuse_in_step("train and eval")
+        holding((each._lock for each in owners), lambda: _switch_all(optimizer, to_training))
     finally:
         torch._C._set_grad_enabled(is_enabled)
 
 
 def _switch_all(optimizer: Any, to_training: bool) -> None:
-    optimizer._refuse_in_step("train and eval")
-    with optimizer._lock:
-        groups = optimizer.param_groups
-        check_groups(groups, optimizer.spec)
-        check_entries(groups, (_MODE,))
-        moves = [move for place in range(len(groups)) for move in _moves(optimizer, place, to_training)]
-        try:
-            _finish(optimizer, moves, to_training)
-        except BaseException:
+    moves = []
+    for each, start in named_owners(optimizer):
+        if each.spec.average is None:
+            continue
+        with naming(start):
+            check_groups(each.param_groups, each.spec)
+            check_entries(each.param_groups, (_MODE,))
+            places = range(len(each.param_groups))
+            moves.append((each, [move for place in places for move in _moves(each, place, to_training)]))
+    try:
+        for each, own in moves:
+            _finish(each, own, to_training)
+    except BaseException:
+        for each, own in moves:
             # The exception may also come after the last move, when the record of the moves is empty again.
-            if any(group[_MODE] != to_training for group in groups):
-                _finish(optimizer, moves, to_training)
-            raise
+            if any(group[_MODE] != to_training for group in each.param_groups):
+                _finish(each, own, to_training)
+        raise
 
 
 class _Move(NamedTuple):
@@ -178,7 +192,7 @@ def train(self: Any) -> None:
     Raises:
         BadInput: a parameter or its average does not fit; or the call is within a step.
     """
-    _switch(self, to_training=True)
+    switch(self, to_training=True)
 
 
 def evaluate(self: Any) -> None:
@@ -187,7 +201,7 @@ def evaluate(self: Any) -> None:
     Raises:
         BadInput: as for `train`.
     """
-    _switch(self, to_training=False)
+    switch(self, to_training=False)
 
 
 evaluate.__name__ = evaluate.__qualname__ = "eval"

@@ -13,6 +13,7 @@ from ..errors import BadInput
 from . import _average, _chained_state, _saving
 from ._members import member_name
 from ._merged import MergedStates
+from ._naming import named_owners, naming, place_name, prefix
 from ._optimizer import Optimizer
 from ._tail import Tail
 from ._torch import making_tensors, torch
@@ -79,7 +80,7 @@ class ChainedOptimizer(Optimizer):
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Raises `BadInput`: a group belongs to one of the optimizers. Call `add_param_group` of that one."""
-        names = ", ".join(f"optimizers[{place}] ({type(each).__name__})" for place, each in enumerate(self.optimizers))
+        names = ", ".join(place_name(self, place) for place in range(len(self.optimizers)))
         raise BadInput(
             f"add_param_group: expected one optimizer that the group is for, found a chain with {names}; call "
             "add_param_group of one of these"
@@ -88,17 +89,14 @@ class ChainedOptimizer(Optimizer):
     def _check_members(self) -> None:
         """Refuses a parameter that two of the optimizers have."""
         seen: dict[int, int] = {}
-        place = -1
-        for owner, each in enumerate(self.optimizers):
-            for group in each.param_groups:
-                place += 1
+        for owner, (each, start) in enumerate(named_owners(self)):
+            for place, group in enumerate(each.param_groups):
                 for index, param in enumerate(group["params"]):
                     first = seen.setdefault(id(param), owner)
                     if first != owner:
                         raise BadInput(
-                            f"parameter {member_name(group, index, place)}: expected it in one optimizer, found it in "
-                            f"optimizer[{first}], {type(self.optimizers[first]).__name__}, and in optimizer[{owner}], "
-                            f"{type(each).__name__}: leave it out of one of them"
+                            f"{start}parameter {member_name(group, index, place)}: expected it in one optimizer, found it in "
+                            f"{place_name(self, first)}, too: leave it out of one of them"
                         )
 
     def state_dict(self) -> dict[str, Any]:
@@ -150,22 +148,27 @@ class ChainedOptimizer(Optimizer):
         for place, each in enumerate(self.optimizers):
             if each._chain is None or each._chain() is not self:
                 raise BadInput(
-                    f"step: expected optimizers[{place}], {type(each).__name__}, in this chain, found it in a later one: step "
-                    "that one, or call heddle.optim.chain again"
+                    f"step: expected {place_name(self, place)} in this chain, found it in a later one: step that one, or call "
+                    "heddle.optim.chain again"
                 )
-            each._check_training()
+            with naming(prefix(self, place)):
+                _average.check_training(each, prefix(self, place))
 
     def train(self) -> None:
-        """Makes the parameters of schedule-free optimizers those of training."""
-        for each in self.optimizers:
-            if each.spec.average is not None:
-                _average.train(each)
+        """Makes the parameters of schedule-free optimizers those of training. Those of the others stay.
+
+        Raises:
+            BadInput: as for `eval`.
+        """
+        _average.switch(self, to_training=True)
 
     def eval(self) -> None:
-        """Makes the parameters of schedule-free optimizers the average. Those of the others stay."""
-        for each in self.optimizers:
-            if each.spec.average is not None:
-                _average.evaluate(each)
+        """Makes the parameters of schedule-free optimizers the average. Those of the others stay.
+
+        Raises:
+            BadInput: a parameter or its average does not fit; or the call is within a step. No parameter has moved.
+        """
+        _average.switch(self, to_training=False)
 
     def _run(self) -> None:
         super()._run()

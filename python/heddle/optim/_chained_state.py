@@ -12,6 +12,7 @@ import contextlib
 from ..errors import BadInput
 from . import _loading
 from ._loaded import check_form
+from ._naming import named_owners, naming
 from ._torch import torch
 
 TYPE_CHECKING = False
@@ -36,11 +37,9 @@ def load(chained: ChainedOptimizer, state_dict: dict[str, Any]) -> None:
     check_form(loaded)
     own = _split(chained, loaded)
     with _without_hooks(chained.optimizers):
-        for place, (each, part) in enumerate(zip(chained.optimizers, own)):
-            try:
+        for (each, start), part in zip(named_owners(chained), own):
+            with naming(start):
                 _check(each, part)
-            except BadInput as error:
-                raise BadInput(f"optimizers[{place}] ({type(each).__name__}): {error}") from None
         try:
             for each, part in zip(chained.optimizers, own):
                 each.load_state_dict(part)

@@ -40,30 +40,30 @@ def check_param(member: Member, shard: Any, recorded: tuple[Any, ...]) -> None:
     for name, found, expected in zip(names, (tuple(shard.shape), shard.dtype, shard.device), recorded):
         if found != expected:
             raise BadInput(
-                f"parameter {member.name}: expected {name} {expected} as in earlier steps, found "
+                f"{member.named()}: expected {name} {expected} as in earlier steps, found "
                 f"{found}; create the optimizer after such a change, or load its state again"
             )
-    check_memory(f"parameter {member.name}", shard, written=True)
+    check_memory(member.named(), shard, written=True)
 
 
 def check_gradient(optimizer: str, member: Member, shard: Any, grad: Any) -> None:
     """Refuses a gradient that no copy would make fit its parameter."""
     if grad.layout is not torch.strided:
         raise RuntimeError(
-            f"heddle.optim.{optimizer} does not support sparse gradients: parameter {member.name} has a "
+            f"{member.prefix}heddle.optim.{optimizer} does not support sparse gradients: parameter {member.name} has a "
             f"gradient of layout {grad.layout}; use dense gradients, as in torch.nn.Embedding(sparse=False)"
         )
     if grad.shape != shard.shape or grad.device != shard.device:
         raise BadInput(
-            f"gradient of parameter {member.name}: expected shape {tuple(shard.shape)} on {shard.device}, "
+            f"{member.named('gradient of ')}: expected shape {tuple(shard.shape)} on {shard.device}, "
             f"found {tuple(grad.shape)} on {grad.device}"
         )
     if grad.dtype != shard.dtype and not _holds(shard.dtype, grad.dtype):
         raise BadInput(
-            f"gradient of parameter {member.name}: expected dtype {shard.dtype}, found {grad.dtype}; convert it with "
+            f"{member.named('gradient of ')}: expected dtype {shard.dtype}, found {grad.dtype}; convert it with "
             ".to(), which may round"
         )
-    check_memory(f"gradient of parameter {member.name}", grad)
+    check_memory(member.named("gradient of "), grad)
 
 
 def _holds(dtype: Any, other: Any) -> bool:

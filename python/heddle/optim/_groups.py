@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from .._values import listed, short
 from ..errors import BadInput
-from ._merged import MergedStates
 from ._torch import torch
 
 TYPE_CHECKING = False
@@ -67,8 +66,6 @@ def pairs_of(groups: Any) -> list[tuple[int, dict[str, Any], Any, str]]:
 
 def state_of(states: Any, param: Any) -> Any:
     """The state of a parameter, empty if it has none; reading it counts as no change."""
-    if isinstance(states, MergedStates):
-        states = states.of(param)
     if not isinstance(states, dict):
         raise BadInput(f"state: expected a dictionary, found {type(states).__name__}")
     state = dict.get(states, param)

@@ -14,6 +14,7 @@ from ..errors import BadInput
 from . import _join, _norm, _programs, _stored_tensors
 from ._groups import check_groups, params_of
 from ._members import Member, member_name
+from ._naming import named_owners, naming
 from ._options import options_of, switches_of, truth
 from ._part import Part
 from ._seen import see
@@ -32,35 +33,37 @@ if TYPE_CHECKING:
 def make_parts(optimizer: Optimizer, is_scaled: bool, *, captured: bool = False) -> list[Part]:
     """Checks the groups and makes their parts. The optimizers record what the parts were made for."""
     owners = optimizer._owners
-    for each in owners:
-        _see_groups(each)
+    for each, start in named_owners(optimizer):
+        with naming(start):
+            _see_groups(each)
         if is_scaled and each.spec.counted and not each._counts_steps:
             each._counts_steps = True
             optimizer._parts = {}  # they do not count
     optimizer._check_members()
-    _track(owners)
+    _track(optimizer)
     buckets = _buckets(optimizer)
     clip = ""
     if optimizer._max_norm is not None:
         clip = "norm" if len(buckets) == 1 and next(iter(buckets))[1] is None else "sum"
     parts = []
     for key, found in buckets.items():
-        shares = [
-            Share(
-                owners[owner].spec,
-                members,
-                options_of(owners[owner], _groups_of(optimizer, members)),
-                scaled=is_scaled,
-                clip=clip,
-                states=owners[owner].state,
-                hidden=owners[owner]._hidden,
-                defaults=owners[owner].defaults,
-                first_blocks=functools.partial(_stored_tensors.first_blocks, owners[owner].param_groups),
-                owner=owner,
-                ending=_join.ending(place) if len(found) > 1 else "",
-            )
-            for place, ((owner, _), members) in enumerate(found.items())
-        ]
+        shares = []
+        for place, ((owner, _), members) in enumerate(found.items()):
+            with naming(members[0].prefix):
+                share = Share(
+                    owners[owner].spec,
+                    members,
+                    options_of(owners[owner], _groups_of(optimizer, members)),
+                    scaled=is_scaled,
+                    clip=clip,
+                    states=owners[owner].state,
+                    hidden=owners[owner]._hidden,
+                    defaults=owners[owner].defaults,
+                    first_blocks=functools.partial(_stored_tensors.first_blocks, owners[owner].param_groups),
+                    owner=owner,
+                    ending=_join.ending(place) if len(found) > 1 else "",
+                )
+            shares.append(share)
         parts.append(Part(shares, owner=optimizer, reduction=key[1], captured=captured))
     _check_reductions(parts)
     return parts
@@ -82,11 +85,12 @@ def _see_groups(optimizer: Optimizer) -> None:
     ]
 
 
-def _track(optimizers: Sequence[Optimizer]) -> None:
+def _track(optimizer: Optimizer) -> None:
     """Makes the states of the optimizers of one program count their changes together."""
-    for each in optimizers:
+    optimizers = optimizer._owners
+    for each, start in named_owners(optimizer):
         if type(each.state) is not States and not isinstance(each.state, dict):
-            raise BadInput(f"state: expected a dictionary, found {type(each.state).__name__}")
+            raise BadInput(f"{start}state: expected a dictionary, found {type(each.state).__name__}")
     first = optimizers[0].state
     changes = first.changes if type(first) is States else Changes()
     for each in optimizers:
@@ -108,21 +112,22 @@ def _buckets(optimizer: Optimizer) -> dict[Any, dict[Any, list[Member]]]:
     options. Without a chain, each set of options has a part of its own.
     """
     buckets: dict[Any, dict[Any, list[Member]]] = {}
-    place = -1
-    for owner, each in enumerate(optimizer._owners):
+    first = 0
+    for owner, (each, start) in enumerate(named_owners(optimizer)):
         skipped = set(map(id, each._skipped))
-        for group in each.param_groups:
-            place += 1
-            if truth(group.get("differentiable", False), "differentiable"):
-                _check_differentiable(group["params"], each.spec.name)
-            switches = switches_of(group, each.spec)
-            for index, param in enumerate(group["params"]):
-                name = member_name(group, index, place)
-                if id(param) in skipped:
-                    continue
-                key = (local(param).device, _reduction(param), None if optimizer._joins else switches)
-                share = buckets.setdefault(key, {}).setdefault((owner, switches), [])
-                share.append(Member(param, place, name))
+        for place, group in enumerate(each.param_groups):
+            with naming(start):
+                if truth(group.get("differentiable", False), "differentiable"):
+                    _check_differentiable(group["params"], each.spec.name)
+                switches = switches_of(group, each.spec)
+                for index, param in enumerate(group["params"]):
+                    name = member_name(group, index, place)
+                    if id(param) in skipped:
+                        continue
+                    key = (local(param).device, _reduction(param), None if optimizer._joins else switches)
+                    share = buckets.setdefault(key, {}).setdefault((owner, switches), [])
+                    share.append(Member(param, first + place, name, start))
+        first += len(each.param_groups)
     for device, _, _ in buckets:
         if device.type not in ("cpu", "cuda") or torch.version.hip:
             raise BadInput(f"params: expected tensors on a CPU or an NVIDIA GPU, found {device}")
@@ -148,13 +153,13 @@ def _check_reductions(parts: Sequence[Part]) -> None:
             axes = _programs.reduced_axes(share.spec, share.form) if is_split or count > 1 else set()
             if is_split and axes:
                 raise BadInput(
-                    f"params: heddle.optim.{name} reduces over whole tensors, such as to their norms, and does not support "
+                    f"{share.prefix}params: heddle.optim.{name} reduces over whole tensors, such as to their norms, and does not support "
                     "parameters that are sharded over several processes; use a rule that has no such reduction, or "
                     "parameters that are replicated"
                 )
             if "list" in axes and count > 1:
                 raise BadInput(
-                    f"{name}: expected one launch for all parameters, found {count}: parameters are on several devices, or "
+                    f"{share.prefix or f'{name}: '}expected one launch for all parameters, found {count}: parameters are on several devices, or "
                     "groups have different options. A reduction over all tensors would cover one of them: make an "
                     "optimizer for each"
                 )

@@ -12,6 +12,7 @@ from . import _storage, _stored_tensors
 from ._checks import check_memory, check_state
 from ._groups import pairs_of, state_of
 from ._loaded import states_of
+from ._naming import named_owners, naming
 from ._overlap import elements_overlap
 from ._torch import copy_into, is_distributed, local, making_tensors, torch
 from ._tracking import peek
@@ -41,6 +42,14 @@ def masters(optimizer: Optimizer) -> list[Any]:
 def _checked(optimizer: Optimizer) -> list[tuple[Any, Any, Any]]:
     """The group, parameter and state of each parameter, after everything that is read or written was checked."""
     _check_optimizer(optimizer)
+    found = []
+    for each, start in named_owners(optimizer):
+        with naming(start):
+            found += _checked_alone(each)
+    return found
+
+
+def _checked_alone(optimizer: Optimizer) -> list[tuple[Any, Any, Any]]:
     found = []
     for place, group, param, what in pairs_of(optimizer.param_groups):
         if param.is_complex():  # a float32 number would lose the imaginary part
@@ -103,8 +112,10 @@ def load_masters(optimizer: Optimizer, values: Sequence[Any]) -> None:
             found = f"shape {tuple(value.shape)}" if isinstance(value, torch.Tensor) else short(value)
             raise BadInput(f"values[{place}]: expected a tensor of shape {tuple(param.shape)}, found {found}")
         _check_numbers(f"values[{place}]", value)
-    for _, _, param, what in pairs_of(optimizer.param_groups):
-        _check_written(what, local(param))
+    for each, start in named_owners(optimizer):
+        with naming(start):
+            for _, _, param, what in pairs_of(each.param_groups):
+                _check_written(what, local(param))
     own = {_memory(param) for _, param in pairs}
     with making_tensors():
         # A value may be another parameter, which is written before it is read.

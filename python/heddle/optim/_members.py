@@ -28,10 +28,16 @@ class Member(NamedTuple):
     """A parameter of a part."""
 
     param: Any
-    #: The place of its group among the groups of the optimizer.
+    #: The place of its group among the groups of the optimizer, or of the chain.
     group: int
-    #: Its name in messages.
+    #: Its name among the parameters of its optimizer.
     name: str
+    #: What messages about its optimizer start with.
+    prefix: str = ""
+
+    def named(self, what: str = "") -> str:
+        """The parameter in messages, or `what` belongs to it, such as "gradient of "."""
+        return f"{self.prefix}{what}parameter {self.name}"
 
 
 class Addresses:
@@ -143,22 +149,22 @@ def _families(members: Sequence[Member], states: States, state_dtype: str | None
         dtype = real_dtype(member.param.dtype)
         if dtype not in NAMES:
             raise BadInput(
-                f"parameter {member.name}: expected dtype float64, float32, float16, bfloat16 or complex, found "
+                f"{member.named()}: expected dtype float64, float32, float16, bfloat16 or complex, found "
                 f"{member.param.dtype}"
             )
         if dtype not in families:
             state = state_dtype or NAMES[_state_dtype(dtype, members, states)]
             families[dtype] = Family(NAMES[dtype], NAMES[dtype], state)
-        check_complex(member.param, member.name, families[dtype].state)
+        check_complex(member.param, member.named(), families[dtype].state)
     return families
 
 
-def check_complex(param: Any, name: str, state: str) -> None:
+def check_complex(param: Any, what: str, state: str) -> None:
     """Refuses state of another width than the parts of complex numbers: a real tensor, with one part for two."""
     own = NAMES.get(real_dtype(param.dtype))
     if param.is_complex() and state != own:
         raise BadInput(
-            f"parameter {name}: expected state of the type of its parts, {own}, because it is {param.dtype}, found "
+            f"{what}: expected state of the type of its parts, {own}, because it is {param.dtype}, found "
             f"'state_dtype' or state of {state}; put complex parameters into an optimizer of their own, without "
             "'state_dtype'"
         )
@@ -177,7 +183,7 @@ def check_storage_of(group: dict[str, Any], place: int) -> None:
             continue
         name = member_name(group, index, place)
         if options["state_dtype"] is not None:
-            check_complex(param, name, options["state_dtype"])
+            check_complex(param, f"parameter {name}", options["state_dtype"])
         if options["master"] is not None:
             raise BadInput(
                 f"parameter {name}: expected a real parameter for master={options['master']!r}, found {param.dtype}; put "

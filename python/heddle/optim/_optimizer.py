@@ -200,8 +200,7 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
 
     def _check_training(self) -> None:
         """Refuses a step of the parameters of evaluation."""
-        if self.spec.average is not None:
-            _average.check_training(self)
+        _average.check_training(self, "")
 
     def _check_groups(self) -> None:
         """Refuses groups that do not fit each other, or their parameters."""

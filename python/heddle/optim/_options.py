@@ -10,6 +10,7 @@ from .._refusals import REFUSALS
 from .._values import number, short
 from . import _storage
 from ._hyperparameters import number_of, read
+from ._naming import naming
 from ._torch import torch
 
 TYPE_CHECKING = False
@@ -61,10 +62,11 @@ def need_other_program(optimizer: Optimizer, share: Share) -> bool:
     """
     groups, owner, spec = optimizer.param_groups, optimizer._owners[share.owner], share.spec
     own = [groups[place] for place in share.group_places]
-    switches = switches_of(own[0], spec)
-    if any(switches_of(group, spec) != switches for group in own[1:]):
-        return True
-    new, old = dict(options_of(owner, own)), dict(share.form.options)
+    with naming(share.prefix):
+        switches = switches_of(own[0], spec)
+        if any(switches_of(group, spec) != switches for group in own[1:]):
+            return True
+        new, old = dict(options_of(owner, own)), dict(share.form.options)
     optional = {*spec.optional, *spec.low}
     return any(new[name] != old.get(name, False) and (name not in optional or new[name]) for name in new)
 

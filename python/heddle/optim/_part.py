@@ -17,6 +17,7 @@ from ..dtypes import SIZES
 from ..errors import BadInput, Error
 from . import _programs, _rewrite, _storage
 from ._members import Members
+from ._naming import naming
 from ._norm import SumOfSquares
 from ._overlap import Range, aliased_gradients, with_names
 from ._tensors import Stale, Tensors
@@ -145,7 +146,8 @@ class Part:
         changes, has_read_state = self._changes.count, False
         if rebind_active or self._seen_changes != changes:
             for share in self.shares:
-                share.state.read(active[share.places], self._groups)
+                with naming(share.prefix):
+                    share.state.read(active[share.places], self._groups)
             for share in self.shares:
                 share.state.bind()
             has_changed = has_read_state = True
@@ -210,11 +212,11 @@ class Part:
         """The name of each member of each list, for messages."""
         names = {}
         for share in self.shares:
-            spoken = {"param": "parameter", "grad": "gradient of parameter"}
-            spoken.update((each.key, f"state '{each.key}' of parameter") for each in share.state.lists)
+            spoken = {"param": "", "grad": "gradient of "}
+            spoken.update((each.key, f"state '{each.key}' of ") for each in share.state.lists)
             for ending, members in share.members.by_family():
-                for key, word in spoken.items():
-                    names[key + ending] = [f"{word} {member.name}" for member in members]
+                for key, what in spoken.items():
+                    names[key + ending] = [member.named(what) for member in members]
         return names
 
     def keep(self) -> None:
@@ -246,7 +248,8 @@ class Part:
         """Passes the hyperparameters to the program if the groups have changed, or if some are tensors."""
         for share in self.shares:
             if changes != self._seen_group_changes or share.hyperparameters.has_tensors:
-                share.hyperparameters.update(groups, self.current_stream())
+                with naming(share.prefix):
+                    share.hyperparameters.update(groups, self.current_stream())
         self._seen_group_changes = changes
 
     def current_stream(self) -> int:

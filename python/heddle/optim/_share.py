@@ -45,6 +45,7 @@ class Share:
         ending: what the names of its arguments end in.
 
     Attributes:
+        prefix: what messages about its optimizer start with.
         group_places: the places of its groups among those of the optimizer, or of the chain.
         group_of: the place of the group of each parameter.
     """
@@ -66,6 +67,7 @@ class Share:
     ) -> None:
         self.spec, self.states, self.owner, self.ending = spec, states, owner, ending
         self._hidden, self._defaults = hidden, defaults
+        self.prefix = members[0].prefix
         self._first_blocks = first_blocks
         self.members = Members.sorted(members, states, dict(options).get("state_dtype"), ending)
         self.group_places = sorted({member.group for member in members})

@@ -239,22 +239,23 @@ class StateLists:
         for place, state in zip(places, states):
             is_other = any(key not in known for key in dict.keys(state))
             if is_other and keys and not any(key in state for key in keys):
-                others.append((self._members.all[place].name, state))
+                others.append((self._members.all[place].named("state of "), state))
                 continue
             absent = [key for key in needed if peek(state, key) is None]
             if absent and len(absent) < len(needed):
                 member = self._members.all[place]
                 large = any(each.rank for each in self.lists if each.key == absent[0])
                 expected = f"a tensor of shape {tuple(member.param.shape)}" if large else "one value"
+                what = member.named(f"state '{absent[0]}' of ")
                 raise BadInput(
-                    f"state '{absent[0]}' of parameter {member.name}: expected {expected}, found none beside "
+                    f"{what}: expected {expected}, found none beside "
                     f"{', '.join(repr(key) for key in needed if key not in absent)}; load the state of an optimizer with the "
                     "same entries, or clear the state of the parameter: its next step then creates all entries"
                 )
         if others:
-            name, state = others[0]
+            what, state = others[0]
             warnings.warn(
-                f"state of parameter {name}: expected {listed(map(repr, keys))}, found only {listed(map(repr, state))}, "
+                f"{what}: expected {listed(map(repr, keys))}, found only {listed(map(repr, state))}, "
                 f"as in the state of another optimizer; {counted(len(others), 'parameter')} of this kind "
                 f"{'starts' if len(others) == 1 else 'start'} with new state",
                 stacklevel=2,
@@ -264,7 +265,7 @@ class StateLists:
         """The state itself, or a copy on the device, of the element type and in the order that the program needs."""
         member = self._members.all[place]
         shard = local(member.param)
-        what = f"state '{each.key}' of parameter {member.name}"
+        what = member.named(f"state '{each.key}' of ")
         if isinstance(value, torch.Tensor):
             check_state(what, local(value))
         if each.rank == 0:
@@ -323,7 +324,7 @@ class StateLists:
             for place in places:
                 if self._members.all[place].param.is_complex():
                     raise BadInput(
-                        f"parameter {self._members.all[place].name}: expected a real parameter for 'master', found "
+                        f"{self._members.all[place].named()}: expected a real parameter for 'master', found "
                         f"{self._members.all[place].param.dtype}"
                     )
             with torch.no_grad():

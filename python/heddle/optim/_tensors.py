@@ -76,7 +76,7 @@ class Tensors:
         self._overlapping: set[int] = set()
         for place, member in enumerate(self._members):
             shard = local(member.param)
-            check_memory(f"parameter {member.name}", shard, written=True)
+            check_memory(member.named(), shard, written=True)
             # Gradients of complex parameters are often lazy conjugates, which have to be copied.
             if shard.numel() and is_dense(shard) and not shard.is_complex():
                 self._plain.append(place)
@@ -174,8 +174,8 @@ class Tensors:
         if pair:
             first, second = sorted(pair)
             raise BadInput(
-                f"parameter {members[second].name}: expected memory of its own, because it is written, found an "
-                f"overlap with parameter {members[first].name}"
+                f"{members[second].named()}: expected memory of its own, because it is written, found an "
+                f"overlap with {members[first].named()}"
             )
 
     def _read_special(self, place: int) -> tuple[int, int, bool]:
@@ -195,7 +195,7 @@ class Tensors:
         if shadow is not None:
             if place in self._overlapping:
                 raise BadInput(
-                    f"parameter {member.name}: expected elements with memory of their own, because a step writes them, "
+                    f"{member.named()}: expected elements with memory of their own, because a step writes them, "
                     f"found shape {tuple(shard.shape)} with strides {shard.stride()}, as from expand(); make the "
                     "parameter of a clone()"
                 )
@@ -247,7 +247,7 @@ class Tensors:
                 refused = error
             if refused is not None:
                 raise BadInput(
-                    f"gradient of parameter {member.name}: expected a tensor with memory of its own, found one of "
+                    f"{member.named('gradient of ')}: expected a tensor with memory of its own, found one of "
                     f"{type(grad).__name__}, which has none; assign a plain tensor"
                 ) from refused
 
