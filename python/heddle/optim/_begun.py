@@ -12,6 +12,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+from . import _rewrite
 from ._torch import local, torch
 from ._tracking import peek
 
@@ -30,11 +31,19 @@ def count(state: Any, key: str) -> Any:
     return local(value).detach() if is_one else None
 
 
+def _counted(optimizer: Optimizer) -> dict[str, str]:
+    """The counts and their entries, with those of an average that `chain` has added before, and no longer does."""
+    entries = dict(optimizer.spec.hidden)
+    if any(_rewrite.AVERAGED in each for each in optimizer._hidden.values()):
+        entries[_rewrite.AVERAGED] = _rewrite.AVERAGE
+    return entries
+
+
 def _not_begun(optimizer: Optimizer) -> list[tuple[Any, str]]:
     """The parameters and their entries that no step has set. This waits for the device if a program counts."""
     entries: dict[Any, list[tuple[Any, str]]] = {}
     counts: dict[Any, list[Any]] = {}
-    for key, entry in optimizer.spec.hidden.items():
+    for key, entry in _counted(optimizer).items():
         for param, state in dict.items(optimizer.state):
             if not isinstance(state, dict) or peek(state, entry) is None:
                 continue
@@ -60,7 +69,7 @@ def leave_out(optimizer: Optimizer, states: dict[Any, Any], keys: Mapping[Any, A
         states: the dictionaries, which are changed. An entry that is not the optimizer's own stays.
         keys: the key of each parameter in `states`.
     """
-    if not optimizer.spec.hidden or not isinstance(optimizer.state, dict):
+    if not _counted(optimizer) or not isinstance(optimizer.state, dict):
         return
     for param, entry in _not_begun(optimizer):
         state = states.get(keys.get(param))

@@ -100,7 +100,8 @@ def chain(
     Returns:
         `optimizer` itself, or a `ChainedOptimizer` of the list. With `clip_grad_norm`, ``optimizer.step()`` returns the
         norm before clipping, a tensor of one float64 on the device, without waiting; with a closure it returns the
-        loss, and ``optimizer.grad_norm`` is the norm.
+        loss, and ``optimizer.grad_norm`` is the norm. Keep a `ChainedOptimizer`: when it is gone, its optimizers are as
+        they were before.
 
     Raises:
         BadInput: `optimizer` is no optimizer of heddle, or has no place for an argument; two optimizers have the same

@@ -7,10 +7,9 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import collections
-import weakref
 
 from ..errors import BadInput
-from . import _average, _chained_state, _saving
+from . import _average, _chained_state, _membership, _saving
 from ._members import member_name
 from ._merged import MergedStates
 from ._naming import named_owners, naming, place_name, prefix
@@ -36,8 +35,9 @@ class ChainedOptimizer(Optimizer):
     chain, or those of one optimizer. Its ``state`` has the state of all, and ``state_dict()`` numbers the parameters of
     all groups.
 
-    The optimizers keep their groups and state, and cannot be stepped alone as long as the chain exists. Give another
-    group to one of them: ``chained.optimizers[0].add_param_group(...)``. The next step of the chain includes it.
+    The optimizers keep their groups and state, and cannot be stepped alone as long as the chain exists. When it is gone,
+    they are as they were before. Give another group to one of them: ``chained.optimizers[0].add_param_group(...)``. The
+    next step of the chain includes it.
     """
 
     _joins = True
@@ -129,24 +129,18 @@ class ChainedOptimizer(Optimizer):
 
     def _add_tail(self, tail: Tail) -> None:
         """Makes the programs of all optimizers do what `chain` adds. From now on, they are in this chain only."""
-        self._tail, self._parts = tail, {}
-        known = [part for each in self.optimizers for part in each._captured]
-        self._captured = list(dict.fromkeys((*self._captured, *known)))
+        self._tail = tail
         for each in self.optimizers:
-            each._add_tail(tail)
-            each._max_norm = each.grad_norm = None
-            each._captured = self._captured
-            each._chain = weakref.ref(self)
-        self._share_locks()
+            _membership.enter(each, self)
 
     def _share_locks(self) -> None:
         for each in self.optimizers:
-            if each._chain_of() is self:
+            if _membership.chain_of(each) is self:
                 each._lock, each._stepping = self._lock, self._stepping
 
     def _check_training(self) -> None:
         for place, each in enumerate(self.optimizers):
-            if each._chain is None or each._chain() is not self:
+            if each._chain_of() is not self:
                 raise BadInput(
                     f"step: expected {place_name(self, place)} in this chain, found it in a later one: step that one, or call "
                     "heddle.optim.chain again"

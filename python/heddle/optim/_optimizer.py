@@ -17,7 +17,7 @@ from .. import _fast
 from .._turns import LeftLocked, interrupted, is_held, is_interrupted
 from .._values import real, short
 from ..errors import BadInput
-from . import _average, _capture, _loading, _norm, _saving, _storage
+from . import _average, _capture, _loading, _membership, _norm, _saving, _storage
 from ._arguments import bind, signature_of
 from ._checks import check_scaling
 from ._group_values import check_values
@@ -95,8 +95,10 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
     #: Whether groups with different options are stepped by one launch.
     _joins = False
 
-    #: A weak reference to the chain of several optimizers that steps this one; None: there is none.
-    _chain: weakref.ref[ChainedOptimizer] | None = None
+    #: Weak references to the chains of several optimizers with this one. The last one that exists steps it.
+    _chains: tuple[weakref.ref[ChainedOptimizer], ...] = ()
+    #: What `chain` had added to this optimizer before the first of these: the tail, and the largest norm.
+    _alone: tuple[Tail, float | None]
 
     def __init__(self, /, *args: Any, **kwargs: Any) -> None:
         spec = self.spec
@@ -182,7 +184,10 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
 
     def _chain_of(self) -> ChainedOptimizer | None:
         """The chain of several optimizers that steps this one."""
-        return None if self._chain is None else self._chain()
+        if not self._chains:
+            return None
+        _membership.leave_gone(self)
+        return _membership.chain_of(self)
 
     def _refuse_in_chain(self, what: str) -> None:
         if chain := self._chain_of():
@@ -237,6 +242,7 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
             ValueError: the numbers of groups or of their parameters differ.
         """
         self._refuse_in_step("load_state_dict")
+        _membership.leave_gone(self)
         with self._lock, making_tensors():
             _loading.load(self, state_dict, super().load_state_dict)
 
@@ -270,6 +276,7 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         Raises:
             BadInput: it is set to something else than None or a number of at least 0.
         """
+        _membership.leave_gone(self)
         return self._max_norm
 
     @clip_grad_norm.setter

@@ -47,5 +47,7 @@ def plain_attributes(optimizer: Optimizer, found: dict[str, Any]) -> dict[str, A
     if isinstance(optimizer.state, States):
         found["state"] = collections.defaultdict(dict, optimizer.state.plain())
         _begun.leave_out(optimizer, found["state"], {param: param for param in optimizer.state})
-    found["_max_norm"], found["_tail"] = optimizer._max_norm, optimizer._tail
+    # The copy of an optimizer of a chain is in no chain.
+    is_alone = optimizer._chain_of() is None
+    found["_tail"], found["_max_norm"] = (optimizer._tail, optimizer._max_norm) if is_alone else optimizer._alone
     return found
