@@ -38,10 +38,8 @@ def entries(spec: Spec) -> dict[str, bool]:
     return {} if spec.average is None else {_MODE: True}
 
 
-def check_training(optimizer: Optimizer, start: str) -> None:
+def check_training(optimizer: Optimizer, start: str = "") -> None:
     """Refuses a step of the parameters of evaluation; `start` is the `_naming.prefix` of the optimizer."""
-    if optimizer.spec.average is None:
-        return
     try:
         is_training = all(group[_MODE] for group in optimizer.param_groups)
     except REFUSALS:  # groups that the caller has damaged

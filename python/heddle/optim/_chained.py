@@ -10,6 +10,7 @@ import collections
 
 from ..errors import BadInput
 from . import _average, _chained_state, _membership, _saving
+from ._chained_groups import ChainedGroups, refusal
 from ._members import member_name
 from ._merged import MergedStates
 from ._naming import named_owners, naming, place_name, prefix
@@ -60,8 +61,12 @@ class ChainedOptimizer(Optimizer):
 
     @property
     def param_groups(self) -> list[dict[str, Any]]:  # type: ignore[override, unused-ignore]
-        """The groups of all optimizers, in a new list."""
-        return [group for each in self.optimizers for group in each.param_groups]
+        """The groups of all optimizers. They may be changed, but the list may not."""
+        return ChainedGroups(self)
+
+    @param_groups.setter
+    def param_groups(self, groups: Any) -> None:
+        raise refusal(self, "param_groups")
 
     @property
     def state(self) -> Any:
@@ -80,11 +85,7 @@ class ChainedOptimizer(Optimizer):
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Raises `BadInput`: a group belongs to one of the optimizers. Call `add_param_group` of that one."""
-        names = ", ".join(place_name(self, place) for place in range(len(self.optimizers)))
-        raise BadInput(
-            f"add_param_group: expected one optimizer that the group is for, found a chain with {names}; call "
-            "add_param_group of one of these"
-        )
+        raise refusal(self, "add_param_group")
 
     def _check_members(self) -> None:
         """Refuses a parameter that two of the optimizers have."""
@@ -145,8 +146,9 @@ class ChainedOptimizer(Optimizer):
                     f"step: expected {place_name(self, place)} in this chain, found it in a later one: step that one, or call "
                     "heddle.optim.chain again"
                 )
-            with naming(prefix(self, place)):
-                _average.check_training(each, prefix(self, place))
+            if each.spec.average is not None:
+                with naming(prefix(self, place)):
+                    _average.check_training(each, prefix(self, place))
 
     def train(self) -> None:
         """Makes the parameters of schedule-free optimizers those of training. Those of the others stay.

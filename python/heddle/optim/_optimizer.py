@@ -186,8 +186,11 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         """The chain of several optimizers that steps this one."""
         if not self._chains:
             return None
-        _membership.leave_gone(self)
-        return _membership.chain_of(self)
+        chain = self._chains[-1]()
+        if chain is None:
+            _membership.leave_gone(self)
+            chain = _membership.chain_of(self)
+        return chain
 
     def _refuse_in_chain(self, what: str) -> None:
         if chain := self._chain_of():
@@ -205,7 +208,8 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
 
     def _check_training(self) -> None:
         """Refuses a step of the parameters of evaluation."""
-        _average.check_training(self, "")
+        if self.spec.average is not None:
+            _average.check_training(self)
 
     def _check_groups(self) -> None:
         """Refuses groups that do not fit each other, or their parameters."""
@@ -387,9 +391,10 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
                 try:
                     # Hyperparameters may be objects of the caller. So they are read before the addresses of tensors, which
                     # a function of such an object may replace.
+                    groups = self.param_groups
                     for part in parts:
-                        part.update_hyperparameters(self.param_groups, self._group_changes)
-                    changed = [part for part in parts if part.gather(self.param_groups)]
+                        part.update_hyperparameters(groups, self._group_changes)
+                    changed = [part for part in parts if part.gather(groups)]
                     break
                 except Stale:
                     self._parts = {}
