@@ -164,3 +164,16 @@ def test_state_of_no_parameter_is_loaded():
     saved["state"]["mine"] = {"x": 1}
     pair.chain.load_state_dict(saved)
     assert pair.chain.optimizers[0].state["mine"] == {"x": 1}
+
+
+@pytest.mark.parametrize("entry, value, message", [
+    ("params", lambda keys: [*keys[:-1], [1]], r"\['params'\]\[4\]: expected a key of the state, such as a number, found \[1\]$"),
+    ("param_names", lambda keys: 3, r"\['param_names'\]: expected a list of names, found 3$"),
+])
+def test_nothing_is_loaded_with_numbers_or_names_that_are_none(entry, value, message):
+    pair, saved, _ = _loadable()
+    saved["param_groups"][1][entry] = value(saved["param_groups"][1]["params"])
+    before = copy.deepcopy(pair.chain.state_dict())
+    with pytest.raises(heddle.BadInput, match=r"^state_dict\['param_groups'\]\[1\]" + message):
+        pair.chain.load_state_dict(saved)
+    assert repr(pair.chain.state_dict()) == repr(before)

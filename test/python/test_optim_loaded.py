@@ -149,6 +149,14 @@ def test_rules_and_chains():
     ({"state": {}, "param_groups": [{"lr": 1}]},
      r"^state_dict\['param_groups'\]\[0\]: expected an entry 'params' with a list, found none beside 'lr'$"),
     ({"state": {}, "param_groups": [{"params": 3}]}, r"\[0\]: expected an entry 'params' with a list, found 3$"),
+    ({"state": {}, "param_groups": [{"params": [0, [1]]}]},
+     r"^state_dict\['param_groups'\]\[0\]\['params'\]\[1\]: expected a key of the state, such as a number, found \[1\]$"),
+    ({"state": {}, "param_groups": [{"params": []}, {"params": [{}]}]},
+     r"^state_dict\['param_groups'\]\[1\]\['params'\]\[0\]: expected a key of the state, such as a number, found {}$"),
+    ({"state": {}, "param_groups": [{"params": [0], "param_names": 3}]},
+     r"^state_dict\['param_groups'\]\[0\]\['param_names'\]: expected a list of names, found 3$"),
+    ({"state": {}, "param_groups": [{"params": [0], "param_names": None}]}, r"\['param_names'\]: expected a list of names, found None$"),
+    ({"state": {}, "param_groups": [{"params": [0], "param_names": "weight"}]}, r"\['param_names'\]: expected a list of names, found 'weight'$"),
 ], ids=str)
 @pytest.mark.parametrize("by_hook", [False, True])
 def test_what_is_no_state_dictionary(loaded, message, by_hook):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .._refusals import REFUSALS
 from .._values import listed, plain, real, short
 from ..errors import BadInput
 from . import _rewrite
@@ -60,6 +61,21 @@ def check_form(loaded: Any) -> None:
         if not isinstance(group.get("params"), (list, tuple)):
             found = short(group["params"]) if "params" in group else f"none beside {listed(map(repr, group))}"
             raise BadInput(f"{where}: expected an entry 'params' with a list, found {found}")
+        for index, key in enumerate(group["params"]):
+            if not _is_key(key):
+                raise BadInput(f"{where}['params'][{index}]: expected a key of the state, such as a number, found {short(key)}")
+        names = group.get("param_names", ())
+        if not isinstance(names, (list, tuple)):
+            raise BadInput(f"{where}['param_names']: expected a list of names, found {short(names)}")
+
+
+def _is_key(value: Any) -> bool:
+    """Whether a dictionary can have a value as a key."""
+    try:
+        hash(value)
+    except REFUSALS:  # such as a list, or an object of the caller
+        return False
+    return True
 
 
 def states_of(optimizer: Optimizer, loaded: Mapping[str, Any]) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
