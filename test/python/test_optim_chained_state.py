@@ -13,6 +13,7 @@ torch = support.torch_or_skip()
 import heddle  # noqa: E402
 import heddle.optim  # noqa: E402
 from optim_chains import MEMBERS, SHAPES, Pair, assert_same_bytes, lists_of, made, stepped  # noqa: E402
+from test_interruptions import Timeout, interrupted, lines_in  # noqa: E402
 
 optim = heddle.optim
 DEVICES = pytest.mark.parametrize("device", support.devices())
@@ -177,3 +178,46 @@ def test_nothing_is_loaded_with_numbers_or_names_that_are_none(entry, value, mes
     with pytest.raises(heddle.BadInput, match=r"^state_dict\['param_groups'\]\[1\]" + message):
         pair.chain.load_state_dict(saved)
     assert repr(pair.chain.state_dict()) == repr(before)
+
+
+def test_a_load_converts_each_value_once(monkeypatch):
+    pair, saved, _ = _loadable()
+    convert, calls = torch.optim.Optimizer._process_value_according_to_param_policy, []
+
+    def counted(*arguments, **keywords):
+        calls.append(arguments)
+        return convert(*arguments, **keywords)
+
+    monkeypatch.setattr(torch.optim.Optimizer, "_process_value_according_to_param_policy", staticmethod(counted))
+    pair.chain.load_state_dict(saved)
+    assert len(calls) == sum(len(state) for state in saved["state"].values())
+
+
+def test_a_load_of_all_optimizers_is_done_or_not_done():
+    """An exception of a signal handler comes before anything is loaded, or after all of it."""
+    def contents():
+        groups = [group["lr"] for group in chained.param_groups]
+        return groups, [(key, value.tolist()) for params in lists for param in params
+                        for key, value in sorted(chained.state[param].items())]
+
+    lists = [support.parameters(dtype=torch.bfloat16, shapes=((3,),), seed=place) for place in range(2)]
+    chained = optim.chain(optimizer=[optim.SGD(lists[0], lr=0.1, momentum=0.9, master="f32", state_dtype=torch.float32),
+                                     optim.AdamW(lists[1], lr=0.1)])
+    loads, wanted = [], []
+    for step in range(2):
+        stepped(lists, chained, 1, step)
+        for group in chained.param_groups:
+            group["lr"] *= 0.5
+        saved = copy.deepcopy(chained.state_dict())
+        loads.append(lambda saved=saved: chained.load_state_dict(copy.deepcopy(saved)))
+        wanted.append(contents())
+    loads[0]()
+    assert contents() == wanted[0] != wanted[1]
+    lines, seen = lines_in(loads[1]), set()
+    for line in range(1, lines + 1):
+        loads[0]()
+        _, error = interrupted(loads[1], line)
+        assert type(error) is Timeout or line > lines - 20
+        assert contents() in wanted, line
+        seen.add(contents() == wanted[1])
+    assert seen == {False, True}

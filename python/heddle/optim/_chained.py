@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 
+from .._turns import holding
 from ..errors import BadInput
 from . import _average, _chained_state, _membership, _saving
 from ._chained_groups import ChainedGroups, refusal
@@ -112,9 +113,12 @@ class ChainedOptimizer(Optimizer):
         Raises:
             BadInput: the groups or the state of one of the optimizers do not fit. Nothing is written.
         """
-        self._refuse_in_step("load_state_dict")
-        with self._lock, making_tensors():
-            _chained_state.load(self, state_dict)
+        for each in (self, *self.optimizers):
+            each._refuse_in_step("load_state_dict")
+            each._chain_of()  # which a load of an optimizer would leave if it is gone
+        locks = (each._lock for each in (self, *self.optimizers))
+        with making_tensors():
+            holding(locks, lambda: _chained_state.load(self, state_dict))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"optimizers": self.optimizers, "_max_norm": self._max_norm, "_tail": self._tail}

@@ -13,7 +13,6 @@ from ..errors import BadInput
 from . import _loading
 from ._loaded import check_form
 from ._naming import named_owners, naming
-from ._torch import torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,15 +36,16 @@ def load(chained: ChainedOptimizer, state_dict: dict[str, Any]) -> None:
     check_form(loaded)
     own = _split(chained, loaded)
     with _without_hooks(chained.optimizers):
+        converted = []
         for (each, start), part in zip(named_owners(chained), own):
             with naming(start):
-                _check(each, part)
+                converted.append(_loading.convert(each, part))
         try:
-            for each, part in zip(chained.optimizers, own):
-                each.load_state_dict(part)
+            for part in converted:
+                part.set()
         except BaseException:  # that of a signal handler: everything fits
-            for each, part in zip(chained.optimizers, own):
-                each.load_state_dict(part)
+            for part in converted:
+                part.set()
             raise
     for hook in tuple(chained._optimizer_load_state_dict_post_hooks.values()):
         hook(chained)
@@ -96,34 +96,3 @@ def _split(chained: ChainedOptimizer, loaded: dict[str, Any]) -> list[dict[str, 
         parts.append({**loaded, "state": state, "param_groups": own})
         first += count
     return parts
-
-
-class _Fits(Exception):
-    """A state dictionary fits, and is not loaded."""
-
-
-def _check(optimizer: Optimizer, state_dict: dict[str, Any]) -> None:
-    """Raises the error that loading a state dictionary would raise."""
-
-    def fits(_: Any) -> None:
-        raise _Fits
-
-    def stop(given: dict[str, Any]) -> None:
-        found = [len(group["params"]) for group in given["param_groups"]]
-        expected = [len(group["params"]) for group in optimizer.param_groups]
-        if found != expected:
-            raise BadInput(
-                f"state_dict: expected parameter groups of {type(optimizer).__name__} with {expected} parameters, found "
-                f"{found}"
-            )
-        # PyTorch copies and converts everything before it sets the result, where this load ends.
-        vars(optimizer)["__setstate__"] = fits
-        try:
-            torch.optim.Optimizer.load_state_dict(optimizer, given)
-        finally:
-            del vars(optimizer)["__setstate__"]
-
-    try:
-        _loading.load(optimizer, state_dict, stop)
-    except _Fits:
-        return

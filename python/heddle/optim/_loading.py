@@ -6,6 +6,10 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import collections
+from typing import NamedTuple
+
+from ..errors import BadInput
 from . import _average, _begun, _masters
 from ._loaded import check_form, check_states
 from ._origin import check_origin
@@ -15,7 +19,7 @@ from ._tracking import peek
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from ._optimizer import Optimizer
@@ -30,7 +34,6 @@ def load(optimizer: Optimizer, state_dict: dict[str, Any], of_torch: Callable[[d
         BadInput: the state does not fit. Nothing is written.
     """
     check_form(state_dict)
-    stores = optimizer.spec.stores
     entries = _masters.stored_entries(optimizer.param_groups)
     given: list[Any] = []
     state = optimizer.state
@@ -38,15 +41,10 @@ def load(optimizer: Optimizer, state_dict: dict[str, Any], of_torch: Callable[[d
     def check(_: Any, loaded: dict[str, Any]) -> None:
         given.append(loaded)  # what the caller's hooks have made of it
         check_form(loaded)
-        check_origin(optimizer, loaded)
-        check_states(optimizer, loaded)
-        if stores:
-            _masters.check_loaded(optimizer, loaded)
+        _check(optimizer, loaded)
 
     def restore(_: Any) -> None:
-        _restore_values(optimizer, given[-1])
-        if stores:
-            _masters.restore(optimizer, entries, given[-1])
+        _restore(optimizer, entries, given[-1])
 
     # After the caller's hooks before the load, and before those after it.
     before = optimizer.register_load_state_dict_pre_hook(check)
@@ -60,6 +58,60 @@ def load(optimizer: Optimizer, state_dict: dict[str, Any], of_torch: Callable[[d
     finally:
         before.remove()
         after.remove()
+
+
+def _check(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
+    """Refuses state that does not fit."""
+    check_origin(optimizer, loaded)
+    check_states(optimizer, loaded)
+    if optimizer.spec.stores:
+        _masters.check_loaded(optimizer, loaded)
+
+
+def _restore(optimizer: Optimizer, entries: Sequence[Mapping[str, Any]], loaded: Mapping[str, Any]) -> None:
+    """Completes a load; `entries` are those of storage of each group before it."""
+    _restore_values(optimizer, loaded)
+    if optimizer.spec.stores:
+        _masters.restore(optimizer, entries, loaded)
+
+
+class Converted(NamedTuple):
+    """A state dictionary that fits an optimizer, and has not been loaded."""
+
+    optimizer: Optimizer
+    loaded: Mapping[str, Any]
+    #: What PyTorch has made of it for the optimizer.
+    attributes: dict[str, Any]
+    entries: Sequence[Mapping[str, Any]]
+
+    def set(self) -> None:
+        """Loads it. After an exception, another call loads all of it."""
+        # Entries are replaced in what is set: another call needs those of PyTorch again.
+        states = {key: dict(state) if isinstance(state, dict) else state for key, state in self.attributes["state"].items()}
+        self.optimizer.__setstate__({**self.attributes, "state": collections.defaultdict(dict, states)})
+        _restore(self.optimizer, self.entries, self.loaded)
+
+
+def convert(optimizer: Optimizer, loaded: dict[str, Any]) -> Converted:
+    """Does everything of a load that can fail. It calls the hooks of the optimizer.
+
+    Raises:
+        BadInput: the state does not fit.
+    """
+    _check(optimizer, loaded)
+    found, expected = ([len(group["params"]) for group in groups] for groups in (loaded["param_groups"], optimizer.param_groups))
+    if found != expected:
+        raise BadInput(
+            f"state_dict: expected parameter groups of {type(optimizer).__name__} with {expected} parameters, found {found}"
+        )
+    made: list[dict[str, Any]] = []
+    # PyTorch copies and converts everything, and passes the result to this method at its end.
+    vars(optimizer)["__setstate__"] = made.append
+    try:
+        torch.optim.Optimizer.load_state_dict(optimizer, loaded)
+    finally:
+        del vars(optimizer)["__setstate__"]
+    return Converted(optimizer, loaded, made[0], _masters.stored_entries(optimizer.param_groups))
 
 
 def set_attributes(optimizer: Optimizer, state: dict[str, Any], of_torch: Callable[[dict[str, Any]], None]) -> None:
