@@ -67,8 +67,15 @@ def text(spec: Spec, form: Form, others: Sequence[tuple[Spec, Form]] = ()) -> st
         # Weak references, because an optimizer that refers to itself would be freed late.
         key = (form, *((other, weakref.ref(each)) for each, other in others))
         if key not in spec._texts:
+            _forget_gone(spec._texts)
             spec._texts[key] = _written(spec, form, others)
         return spec._texts[key]
+
+
+def _forget_gone(texts: dict[Any, str]) -> None:
+    """Forgets texts with the rules of further optimizers that are gone. The first one may live as long as the process."""
+    for key in [key for key in texts if any(each() is None for _, each in key[1:])]:
+        del texts[key]
 
 
 def _written(spec: Spec, form: Form, others: Sequence[tuple[Spec, Form]]) -> str:

@@ -163,6 +163,6 @@ class Spec:
     #: The docstring of the class.
     doc: str = ""
     #: The texts of programs by `_programs.Form`, and the optimizers with a `_tail.Tail`. They live as long as this object:
-    #: a rule of the caller may hold much memory.
+    #: a rule of the caller may hold much memory. Texts of chains live as long as all their optimizers, or a little longer.
     _texts: dict[Any, str] = dataclasses.field(default_factory=dict, init=False, repr=False)
     _extended: dict[Any, Spec] = dataclasses.field(default_factory=dict, init=False, repr=False)
