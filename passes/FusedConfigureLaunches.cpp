@@ -212,7 +212,7 @@ LogicalResult Launches::configure(SweepOp sweep, bool isDependent,
   if (whyNot.empty())
     mlir::emitRemark(sweep.getLoc())
         << nameForRemarks(sweep)
-        << " ends its members in a launch of its own, so no block of a tile "
+        << " has its ends in a launch of its own, so no block of a tile "
            "waits for its stores";
   else
     mlir::emitRemark(sweep.getLoc())

@@ -312,7 +312,11 @@ void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
                         {"tiles", tiles},    {"sweeps", std::move(described)}};
     if (node.part == SweepPart::Ends) {
       kernel["ends"] = node.sweeps.front();
-      kernel["members"] = shapes.membersOf(node.table);
+      const runtime::PlanVariant &variant = node.variants.front();
+      if (variant.grid == runtime::GridKind::Members)
+        kernel["members"] = shapes.membersOf(node.table);
+      else
+        kernel["blocks"] = variant.gridBlocks;
     }
     if (const PlanVariant *variant = chosenVariant(node, tiles, shapes)) {
       kernel["entry"] = variant->entry;

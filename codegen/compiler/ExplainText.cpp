@@ -100,8 +100,13 @@ void Printer::printKernel(const json::Object &kernel) {
   os << "\nkernel " << *kernel.getString("name")
      << (*kernel.getBoolean("in_loop") ? " (in a loop)" : "") << ": ";
   if (auto sweep = kernel.getString("ends")) {
-    os << counted(*kernel.getInteger("members"), "member") << '\n';
-    line("sweep", *sweep + ": the ends of its members, after their tiles");
+    auto members = kernel.getInteger("members");
+    os << (members ? counted(*members, "member")
+                   : counted(*kernel.getInteger("blocks"), "block"))
+       << '\n';
+    line("sweep",
+         *sweep + (members ? ": the ends of its members, after their tiles"
+                           : ": the end of its list, after its tiles"));
     return;
   }
   os << counted(*kernel.getInteger("tiles"), "tile") << '\n';

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs when all members are done: combines the states of the members and
+// Runs when all members are done: combines the states of tiles or members, and
 // computes the epilogue from the list values that the segments yield, rounded
 // to the types of their results. All reads precede all writes, because a result
 // may replace an operand.
@@ -38,6 +38,10 @@ public:
 
 private:
   void combineMembers(const SegmentReduction &reduction);
+  void combineTiles(const SegmentReduction &reduction);
+  Value *memberField(Value *m, int64_t afterCount, const llvm::Twine &name);
+  /// Calls `action` if member descriptor `m` is of this segment.
+  void ifOwn(Value *m, llvm::function_ref<void()> action);
 
   Value *memberDescriptors, *memberCount;
 };
@@ -56,16 +60,49 @@ void SegmentEnd::combineMembers(const SegmentReduction &reduction) {
       states.storeLane(states.combine(states.loadLane(lanes, t), state), lanes,
                        t);
     };
-    if (layout.segments.size() == 1)
-      return combine();
-    Value *descriptor =
-        ir.element(b.getInt8Ty(), memberDescriptors,
-                   b.CreateMul(m, ir.i64(context.descriptorBytes())));
-    Value *number = ir.field(b.getInt32Ty(), descriptor,
-                             context.countOffset() + 16, "segment");
-    ir.when(b.CreateICmpEQ(number, b.getInt32(segment.number)), combine);
+    ifOwn(m, combine);
   });
   setResults(reduction, states, states.overBlock(lanes, used));
+}
+
+Value *SegmentEnd::memberField(Value *m, int64_t afterCount,
+                               const llvm::Twine &name) {
+  Value *descriptor =
+      ir.element(b.getInt8Ty(), memberDescriptors,
+                 b.CreateMul(m, ir.i64(context.descriptorBytes())));
+  return ir.field(b.getInt32Ty(), descriptor,
+                  context.countOffset() + afterCount, name);
+}
+
+void SegmentEnd::ifOwn(Value *m, llvm::function_ref<void()> action) {
+  if (layout.segments.size() == 1)
+    return action();
+  ir.when(
+      b.CreateICmpEQ(memberField(m, 16, "segment"), b.getInt32(segment.number)),
+      action);
+}
+
+/// The tiles of a segment follow each other.
+void SegmentEnd::combineTiles(const SegmentReduction &reduction) {
+  Value *first = ir.local(b.getInt64Ty(), 1, "first_tile");
+  Value *count = ir.local(b.getInt64Ty(), 1, "tiles");
+  b.CreateStore(ir.i64(0), first);
+  b.CreateStore(ir.i64(0), count);
+  auto number = [&](Value *at) { return b.CreateLoad(b.getInt64Ty(), at); };
+  auto field = [&](Value *m, int64_t at, const llvm::Twine &name) {
+    return b.CreateZExt(memberField(m, at, name), b.getInt64Ty());
+  };
+  ir.loop(memberCount, "member", [&](Value *m) {
+    ifOwn(m, [&] {
+      ir.when(b.CreateICmpEQ(number(count), ir.i64(0)),
+              [&] { b.CreateStore(field(m, 8, "first_tile"), first); });
+      b.CreateStore(b.CreateAdd(number(count), field(m, 12, "tiles")), count);
+    });
+  });
+  Reduction states = reductionOf(reduction);
+  Value *partials =
+      states.address(scratch(reduction, ScratchPer::tile), number(first));
+  setResults(reduction, states, states.overList(partials, number(count)));
 }
 
 void SegmentEnd::emit() {
@@ -74,7 +111,11 @@ void SegmentEnd::emit() {
     if (result.at == Level::list)
       roots.push_back(result.value);
   for (const SegmentReduction &reduction : segment.reductions)
-    if (reduction.to == Level::list)
+    if (reduction.to != Level::list)
+      continue;
+    else if (layout.scratchOf(reduction.op, ScratchPer::tile) >= 0)
+      combineTiles(reduction);
+    else
       combineMembers(reduction);
   compute(
       segment.needed(roots, [](Level level) { return level == Level::list; }),

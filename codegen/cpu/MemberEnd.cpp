@@ -53,11 +53,7 @@ void MemberEnd::combineTiles(const SegmentReduction &reduction) {
   Reduction states = reductionOf(reduction);
   Value *partials =
       states.address(scratch(reduction, ScratchPer::tile), firstTile);
-  State state = states.overStates(partials, tiles);
-  if (reduction.to == Level::list)
-    keepForList(reduction, states, state);
-  else
-    setResults(reduction, states, state);
+  setResults(reduction, states, states.overStates(partials, tiles));
 }
 
 /// Combines tiles pairwise into the state of the first of each pair, so that
@@ -170,7 +166,7 @@ void MemberEnd::emit() {
   for (const SegmentReduction &reduction : segment.reductions) {
     if (reduction.from == Level::member || reduction.ofCompleteColumns)
       roots.push_back(fused::ReduceOp(reduction.op).getValue());
-    else if (reduction.to == Level::member || reduction.to == Level::list)
+    else if (reduction.to == Level::member)
       combineTiles(reduction);
   }
   auto needed = segment.needed(roots, [](Level level) {

@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cpu/Reduction.h"
+
+#include "codegen/device/reduce_constants.h"
 #include "codegen/layout/SweepLayout.h"
 #include "llvm/IR/Module.h"
 
@@ -281,6 +283,15 @@ void Reduction::treeOfLanes(const Lanes &lanes, Value *first, State &result) {
   result = loadLane(lanes, first);
 }
 
+State Reduction::overWarp(const Lanes &lanes, Value *first) {
+  State state;
+  if (isPair())
+    treeOfLanes(lanes, first, state);
+  else
+    treeOfVectors(lanes, first, state);
+  return state;
+}
+
 std::string Reduction::nameOf(const llvm::Twine &function) {
   std::string name;
   llvm::raw_string_ostream(name)
@@ -334,12 +345,7 @@ llvm::Function *Reduction::blockFunction() {
   storeLane(neutral(), total, ir.i64(0));
   ir.loop(ir.ceilDiv(function->getArg(parts.size()), 32), "group",
           [&](Value *group) {
-            State state;
-            Value *first = b.CreateMul(group, ir.i64(32));
-            if (isPair())
-              treeOfLanes(lanes, first, state);
-            else
-              treeOfVectors(lanes, first, state);
+            State state = overWarp(lanes, b.CreateMul(group, ir.i64(32)));
             State combined = combine(loadLane(total, ir.i64(0)), state);
             Value *isFirst = b.CreateICmpEQ(group, ir.i64(0));
             for (size_t k = 0; k < parts.size(); ++k)
@@ -419,16 +425,45 @@ llvm::Function *Reduction::statesFunction() {
   Lanes lanes = makeLanes("state");
   Value *used = ir.smaller(count, ir.i64(threads));
   clearLanes(lanes, used);
-  ir.loop(ir.ceilDiv(count, threads), "round", [&](Value *round) {
-    Value *base = b.CreateMul(round, ir.i64(threads));
-    Value *left = ir.smaller(b.CreateSub(count, base), ir.i64(threads));
+  addToLanes(states, count, lanes, threads);
+  b.CreateRet(pack(overBlock(lanes, used)));
+  return function;
+}
+
+void Reduction::addToLanes(Value *states, Value *count, const Lanes &lanes,
+                           int64_t places) {
+  ir.loop(ir.ceilDiv(count, places), "round", [&](Value *round) {
+    Value *base = b.CreateMul(round, ir.i64(places));
+    Value *left = ir.smaller(b.CreateSub(count, base), ir.i64(places));
     ir.loop(left, "lane", [&](Value *t) {
       State state = load(address(states, b.CreateAdd(base, t)));
       storeLane(combine(loadLane(lanes, t), state), lanes, t);
     });
   });
-  b.CreateRet(pack(overBlock(lanes, used)));
+}
+
+llvm::Function *Reduction::listFunction() {
+  std::string name = nameOf("over_list");
+  if (llvm::Function *made = ir.module.getFunction(name))
+    return made;
+  llvm::IRBuilderBase::InsertPointGuard guard(b);
+  llvm::Function *function =
+      ir.function(name, stateType(), {b.getPtrTy(), b.getInt64Ty()});
+  Value *states = function->getArg(0), *count = function->getArg(1);
+  Lanes lanes = makeLanes("state", list_threads), warps = makeLanes("warp", 32);
+  Value *used = ir.smaller(count, ir.i64(list_threads));
+  clearLanes(lanes, used);
+  clearLanes(warps, ir.i64(32));
+  addToLanes(states, count, lanes, list_threads);
+  ir.loop(ir.ceilDiv(used, 32), "warp", [&](Value *warp) {
+    storeLane(overWarp(lanes, b.CreateMul(warp, ir.i64(32))), warps, warp);
+  });
+  b.CreateRet(pack(overWarp(warps, ir.i64(0))));
   return function;
+}
+
+State Reduction::overList(Value *states, Value *count) {
+  return unpack(b.CreateCall(listFunction(), {states, count}));
 }
 
 State Reduction::overStates(Value *states, Value *count) {

@@ -56,6 +56,8 @@ public:
   void overGroups(const Lanes &all, llvm::Value *first, llvm::Value *lanes);
   /// Combines `count` states in memory in the order of a block.
   State overStates(llvm::Value *states, llvm::Value *count);
+  /// Combines `count` states of tiles in memory in the order of a list.
+  State overList(llvm::Value *states, llvm::Value *count);
 
 private:
   bool isPair() const { return parts.size() == 2; }
@@ -69,6 +71,12 @@ private:
   llvm::Function *blockFunction();
   llvm::Function *groupsFunction();
   llvm::Function *statesFunction();
+  llvm::Function *listFunction();
+  /// Combines 32 lanes, beginning with lane `first`, as a warp does.
+  State overWarp(const Lanes &lanes, llvm::Value *first);
+  /// Combines states in memory with lanes: state k with lane k mod `places`.
+  void addToLanes(llvm::Value *states, llvm::Value *count, const Lanes &lanes,
+                  int64_t places);
   std::string nameOf(const llvm::Twine &function);
   llvm::Type *stateType();
   llvm::Value *pack(const State &state);

@@ -14,6 +14,7 @@
 #include "codegen/cuda/ProgramEmitter.h"
 #include "codegen/cuda/RowsEmitter.h"
 #include "codegen/cuda/StreamEmitter.h"
+#include "codegen/device/reduce_constants.h"
 #include "codegen/layout/RowsForm.h"
 
 using namespace mlir;
@@ -63,6 +64,15 @@ SmallVector<EndsEntry, 2> endsEntries(fused::SweepOp sweep) {
       entries.push_back(
           {name + suffix, passing == fused::ScalarPassing::value});
   return entries;
+}
+
+bool endsListAlone(fused::SweepOp sweep, const SweepLayout &layout) {
+  return layout.endsList && !layout.membersHaveEnds &&
+         sweep.getLaunchAttr().endsInOwnLaunch();
+}
+
+int64_t threadsOfEnds(fused::SweepOp sweep, const SweepLayout &layout) {
+  return endsListAlone(sweep, layout) ? list_threads : layout.threads;
 }
 
 std::string oneLaunchEntry(fused::LoopOp loop) {
@@ -153,14 +163,18 @@ LogicalResult ProgramEmitter::emitSweep(fused::SweepOp sweep) {
   beginSection(std::move(ofEnds));
   if (failed(emitEpilogue(sweep, *layout, names)))
     return failure();
-  for (std::unique_ptr<SegmentEmitter> &segment : segments)
-    if (failed(segment->emitEndOfOwnLaunch()))
-      return failure();
-  emitDispatch(*layout, names, "end");
-  emitMemberFunction(*layout, names, hasNext);
+  if (endsListAlone(sweep, *layout)) {
+    emitListFunction(names, hasNext);
+  } else {
+    for (std::unique_ptr<SegmentEmitter> &segment : segments)
+      if (failed(segment->emitEndOfOwnLaunch()))
+        return failure();
+    emitDispatch(*layout, names, "end");
+    emitMemberFunction(*layout, names, hasNext);
+  }
   for (const EndsEntry &entry : ends) {
     beginSection({entry.name});
-    emitEndsEntry(*layout, names, entry);
+    emitEndsEntry(sweep, *layout, names, entry);
   }
   return success();
 }
@@ -169,7 +183,9 @@ LogicalResult ProgramEmitter::emitEpilogue(fused::SweepOp sweep,
                                            const SweepLayout &layout,
                                            const SweepNames &names) {
   return success(!layout.endsList ||
-                 succeeded(EpilogueEmitter(os, sweep, layout, names).emit()));
+                 succeeded(EpilogueEmitter(os, sweep, layout, names,
+                                           threadsOfEnds(sweep, layout))
+                               .emit()));
 }
 
 LogicalResult ProgramEmitter::emit() {

@@ -38,7 +38,8 @@ std::string entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant);
 bool hasHeldEntry(fused::SweepOp sweep);
 /// Whether the sweep has an entry in which the blocks of a row are a cluster.
 bool hasClusterEntry(fused::SweepOp sweep);
-/// An entry that ends the members of a sweep, in a launch of its own.
+/// An entry that ends the members and the list of a sweep, in a launch of its
+/// own.
 struct EndsEntry {
   std::string name;
   bool byValue;
@@ -46,6 +47,11 @@ struct EndsEntry {
 /// These entries, one for each way to pass scalars; none if the blocks of tiles
 /// end the members.
 llvm::SmallVector<EndsEntry, 2> endsEntries(fused::SweepOp sweep);
+/// Whether a launch of one block ends the list, because members have no end of
+/// their own.
+bool endsListAlone(fused::SweepOp sweep, const SweepLayout &layout);
+/// The threads of the blocks that end members or the list.
+int64_t threadsOfEnds(fused::SweepOp sweep, const SweepLayout &layout);
 /// The name of the entry that runs a loop in one launch.
 std::string oneLaunchEntry(fused::LoopOp loop);
 

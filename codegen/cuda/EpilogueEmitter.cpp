@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The last block combines the states of the members in order; its first thread
-// computes the epilogue from them.
+// A block combines the states of tiles or members in the order of
+// docs/lowering.md; its first thread computes the epilogue from them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,7 @@
 #include "dialect/Names.h"
 #include "dialect/ReduceKinds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using heddle::foreach::isList;
@@ -31,20 +32,45 @@ Expression EpilogueEmitter::expression(Value value) {
   return printed.value_or(Expression{"0", Expression::primary});
 }
 
-void EpilogueEmitter::declareReduction(fused::ReduceOp op, unsigned segment,
-                                       StringRef area) {
+std::string EpilogueEmitter::overTiles(fused::ReduceOp op, unsigned segment) {
+  std::string call =
+      llvm::formatv("heddle::over_list<{0}, {1}>({2}, ", kindOf(op), threads,
+                    names.scratch[layout.scratchOf(op, ScratchPer::tile)])
+          .str();
+  if (layout.segments.size() == 1)
+    return call + "params.table.tile_count)";
+  std::string tiles = scope.fresh("tiles");
+  os << llvm::formatv(
+      "const heddle::tile_range {0} = heddle::tiles_of_segment<{1}>("
+      "static_cast<const {2} *>(params.table.members), "
+      "params.table.member_count, params.table.tile_count, {3});\n",
+      tiles, threads, names.memberType(layout), segment);
+  return call + tiles + ")";
+}
+
+std::string EpilogueEmitter::overMembers(fused::ReduceOp op, unsigned segment) {
+  std::string area = names.scratch[layout.scratchOf(op, ScratchPer::member)];
+  if (layout.segments.size() == 1)
+    return llvm::formatv(
+               "heddle::over_states<{0}, {1}>({2}, params.table.member_count)",
+               kindOf(op), threads, area)
+        .str();
+  return llvm::formatv("heddle::over_members<{0}, {1}>({2}, "
+                       "static_cast<const {3} *>(params.table.members), "
+                       "params.table.member_count, {4})",
+                       kindOf(op), threads, area, names.memberType(layout),
+                       segment)
+      .str();
+}
+
+void EpilogueEmitter::declareReduction(fused::ReduceOp op, unsigned segment) {
   std::string kind = kindOf(op);
   StringRef type = computedType(op.getValue().getType());
+  bool ofTiles = layout.scratchOf(op, ScratchPer::tile) >= 0;
+  std::string call =
+      ofTiles ? overTiles(op, segment) : overMembers(op, segment);
   std::string state = scope.fresh("state");
-  os << "const auto " << state << " = heddle::";
-  if (layout.segments.size() == 1)
-    os << "over_states<" << kind << ", " << layout.threads << ">(" << area
-       << ", params.table.member_count);\n";
-  else
-    os << "over_members<" << kind << ", " << layout.threads << ">(" << area
-       << ", static_cast<const " << names.memberType(layout)
-       << " *>(params.table.members), params.table.member_count, " << segment
-       << ");\n";
+  os << "const auto " << state << " = " << call << ";\n";
   if (foreach::hasPosition(op.getKind())) {
     os << "const " << type << ' ' << scope.declare(op.getResult(0)) << " = "
        << state << ".value;\n"
@@ -106,9 +132,7 @@ LogicalResult EpilogueEmitter::emit() {
     for (Operation &op : body)
       if (auto reduce = dyn_cast<fused::ReduceOp>(op);
           reduce && reduce.getLevel() == fused::Level::list)
-        declareReduction(
-            reduce, s,
-            names.scratch[layout.scratchOf(&op, ScratchPer::member)]);
+        declareReduction(reduce, s);
     // A list value without a reduction depends only on scalars.
     for (auto [argument, slot] :
          llvm::zip(body.getArguments(), layout.segments[s].inputs))
@@ -149,8 +173,10 @@ LogicalResult EpilogueEmitter::emit() {
   for (auto [slot, value] : stored)
     storeScalar(slot, value);
   names.functions->end(
-      "Runs once for the list, in the last block of the sweep.", "void",
-      names.sweep + "_epilogue",
+      layout.membersHaveEnds || !sweep.getLaunchAttr().endsInOwnLaunch()
+          ? "Runs once for the list, in the last block of the sweep."
+          : "Runs once for the list, when its tiles are complete.",
+      "void", names.sweep + "_epilogue",
       {{"const " + names.paramsType() + " &", "params"}});
   return success();
 }

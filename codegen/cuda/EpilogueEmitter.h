@@ -17,16 +17,19 @@ namespace heddle::cuda {
 class EpilogueEmitter {
 public:
   EpilogueEmitter(mlir::raw_indented_ostream &os, fused::SweepOp sweep,
-                  const SweepLayout &layout, const SweepNames &names)
-      : os(os), sweep(sweep), layout(layout), names(names) {}
+                  const SweepLayout &layout, const SweepNames &names,
+                  int64_t threads)
+      : os(os), sweep(sweep), layout(layout), names(names), threads(threads) {}
 
   mlir::LogicalResult emit();
 
 private:
   Expression expression(mlir::Value value);
   mlir::LogicalResult declareOps(mlir::Block &block);
-  void declareReduction(fused::ReduceOp op, unsigned segment,
-                        llvm::StringRef area);
+  void declareReduction(fused::ReduceOp op, unsigned segment);
+  /// The state of a reduction over the tiles of a segment, or over its members.
+  std::string overTiles(fused::ReduceOp op, unsigned segment);
+  std::string overMembers(fused::ReduceOp op, unsigned segment);
   void bindScalar(mlir::Value argument, int slot);
   void storeScalar(int slot, mlir::Value value);
 
@@ -34,6 +37,7 @@ private:
   fused::SweepOp sweep;
   const SweepLayout &layout;
   const SweepNames &names;
+  int64_t threads; ///< of the block that ends the list
   Scope scope;
   llvm::DenseSet<mlir::Operation *> inlined;
 };

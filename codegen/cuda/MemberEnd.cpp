@@ -23,21 +23,20 @@ namespace heddle::cuda {
 LogicalResult SegmentEmitter::emitMemberValues() {
   // The index of the first tile of the member.
   bool tiles = llvm::any_of(reductions, [&](fused::ReduceOp op) {
-    return layout.scratchOf(op, ScratchPer::tile) >= 0 ||
+    return (op.getLevel() == Level::member &&
+            layout.scratchOf(op, ScratchPer::tile) >= 0) ||
            layout.scratchOf(op, ScratchPer::tileColumn) >= 0;
   });
   if (tiles)
     os << "const int first_tile = tile_index - " << firstTileOffset() << ";\n";
   for (fused::ReduceOp op : reductions) {
     int area = layout.scratchOf(op, ScratchPer::tile);
-    if (area < 0)
+    if (area < 0 || op.getLevel() != Level::member)
       continue;
     std::string state = accumulators[op] = freshFor(op, "_state");
     os << "const " << stateOf(op) << ' ' << state << " = heddle::over_states<"
        << kindOf(op) << ", " << layout.threads << ">(" << names.scratch[area]
        << " + first_tile, tile.tiles);\n";
-    if (op.getLevel() != Level::member)
-      continue;
     declareReduced(op, state);
   }
   return declareOps([&](Operation *op) {

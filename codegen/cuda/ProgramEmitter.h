@@ -53,8 +53,9 @@ private:
                  const SweepNames &names, fused::VariantAttr variant);
   void emitMemberFunction(const SweepLayout &layout, const SweepNames &names,
                           bool hasNext);
-  void emitEndsEntry(const SweepLayout &layout, const SweepNames &names,
-                     const EndsEntry &entry);
+  void emitListFunction(const SweepNames &names, bool hasNext);
+  void emitEndsEntry(fused::SweepOp sweep, const SweepLayout &layout,
+                     const SweepNames &names, const EndsEntry &entry);
   /// Prints an entry, whose head ends with `bounds`.
   void emitEntry(const SweepNames &names, llvm::StringRef bounds,
                  llvm::StringRef entry, bool byValue, llvm::StringRef call);

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/ProgramEmitter.h"
+#include "codegen/device/reduce_constants.h"
 #include "codegen/layout/BranchlessMath.h"
 #include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
@@ -32,8 +33,12 @@ void ProgramEmitter::emitBanner() {
     os << "//\n// " << layout->name << ", "
        << fused::stringifyScheduleKind(sweep.getScheduleAttr().getKind())
        << ": a block of " << layout->threads << " threads processes a tile";
-    if (sweep.getLaunchAttr() && sweep.getLaunchAttr().endsInOwnLaunch())
-      os << ", then another ends a member";
+    if (sweep.getLaunchAttr() && sweep.getLaunchAttr().endsInOwnLaunch()) {
+      if (endsListAlone(sweep, *layout))
+        os << ", then one of " << list_threads << " ends the list";
+      else
+        os << ", then another ends a member";
+    }
     for (auto [s, segment] : llvm::enumerate(layout->segments)) {
       int64_t bytes = 0;
       std::vector<std::string> read, written;

@@ -135,7 +135,7 @@ void ProgramEmitter::emitBlockFunction(fused::SweepOp sweep,
 }
 
 //===----------------------------------------------------------------------===//
-// The launch that ends the members
+// The launch that ends the members and the list
 //===----------------------------------------------------------------------===//
 
 /// Prints the function that ends the member of a block. It begins while blocks
@@ -164,18 +164,33 @@ void ProgramEmitter::emitMemberFunction(const SweepLayout &layout,
                 {{"const " + names.paramsType() + " &", "params"}});
 }
 
+/// Prints the function that ends the list, in a launch of one block.
+void ProgramEmitter::emitListFunction(const SweepNames &names, bool hasNext) {
+  functions.begin();
+  if (hasNext)
+    os << "heddle::launch_dependents();\n";
+  os << "heddle::wait_for_dependency();\n"
+     << functions.call(names.sweep + "_epilogue") << ";\n";
+  functions.end("Ends the list.", "void", names.sweep + "_list",
+                {{"const " + names.paramsType() + " &", "params"}});
+}
+
 /// Without a bound, the compiler spills registers if a member has many
 /// reductions (ReduceMember in CudaNvrtcTest).
 static constexpr int kBlocksOfEnds = 4;
 
-void ProgramEmitter::emitEndsEntry(const SweepLayout &layout,
+void ProgramEmitter::emitEndsEntry(fused::SweepOp sweep,
+                                   const SweepLayout &layout,
                                    const SweepNames &names,
                                    const EndsEntry &entry) {
-  emitEntry(
-      names,
-      llvm::formatv("{0}, HEDDLE_BLOCKS({1})", layout.threads, kBlocksOfEnds)
-          .str(),
-      entry.name, entry.byValue, functions.call(names.sweep + "_member"));
+  bool ofList = endsListAlone(sweep, layout);
+  emitEntry(names,
+            llvm::formatv("{0}, HEDDLE_BLOCKS({1})",
+                          threadsOfEnds(sweep, layout),
+                          ofList ? 1 : kBlocksOfEnds)
+                .str(),
+            entry.name, entry.byValue,
+            functions.call(names.sweep + (ofList ? "_list" : "_member")));
 }
 
 } // namespace heddle::cuda

@@ -7,6 +7,7 @@
 #pragma once
 #include "math.cuh"
 #include "ptx.cuh"
+#include "reduce_constants.h"
 
 namespace heddle {
 
@@ -122,13 +123,19 @@ template <class T> struct argmin : argmax<T> {
   }
 };
 
+// Combines one state of each thread of the warp; every thread has the result.
+template <class Kind> __device__ __forceinline__ typename Kind::state over_warp(typename Kind::state mine) {
+#pragma unroll
+  for (int mask = 16; mask; mask >>= 1)
+    mine = Kind::combine(mine, shuffle_xor(mine, mask));
+  return mine;
+}
+
 // Combines one state of each thread of the block; every thread has the result.
 template <class Kind, int Threads>
 __device__ __forceinline__ typename Kind::state over_block(typename Kind::state mine) {
   __shared__ typename Kind::state of_warp[Threads / 32];
-#pragma unroll
-  for (int mask = 16; mask; mask >>= 1)
-    mine = Kind::combine(mine, shuffle_xor(mine, mask));
+  mine = over_warp<Kind>(mine);
   __syncthreads(); // other threads may still read the previous states
   if (threadIdx.x % 32 == 0)
     of_warp[threadIdx.x / 32] = mine;
@@ -151,6 +158,58 @@ __device__ __forceinline__ typename Kind::state over_states(const typename Kind:
   for (int k = threadIdx.x; k < count; k += Threads)
     mine = Kind::combine(mine, states[k]);
   return over_block<Kind, Threads>(mine);
+}
+
+// Combines `count` states of the tiles of a list, as list_threads threads do; every
+// thread has the result.
+template <class Kind, int Threads>
+__device__ __forceinline__ typename Kind::state over_list(const typename Kind::state *states, int count) {
+  constexpr int turns = list_threads / Threads; // the threads for which this one stands
+  __shared__ typename Kind::state of_warp[32];
+  typename Kind::state mine[turns];
+#pragma unroll
+  for (int turn = 0; turn < turns; ++turn)
+    mine[turn] = Kind::neutral();
+#pragma unroll 8 / turns
+  for (int first = 0; first < count; first += list_threads)
+#pragma unroll
+    for (int turn = 0; turn < turns; ++turn)
+      if (const int k = first + turn * Threads + threadIdx.x; k < count)
+        mine[turn] = Kind::combine(mine[turn], states[k]);
+  __syncthreads(); // other threads may still read the previous states
+#pragma unroll
+  for (int turn = 0; turn < turns; ++turn) {
+    const typename Kind::state all = over_warp<Kind>(mine[turn]);
+    if (threadIdx.x % 32 == 0)
+      of_warp[(turn * Threads + threadIdx.x) / 32] = all;
+  }
+  __syncthreads();
+  return over_warp<Kind>(of_warp[threadIdx.x % 32]);
+}
+
+// The tiles of a segment; segments follow each other.
+struct tile_range { int first, count; };
+template <int Threads, class Member>
+__device__ __forceinline__ tile_range
+tiles_of_segment(const Member *members, int member_count, int tile_count, int segment) {
+  __shared__ int bounds[2];
+  __syncthreads(); // other threads may still read the previous bounds
+  if (threadIdx.x < 2)
+    bounds[threadIdx.x] = tile_count;
+  __syncthreads();
+  for (int k = threadIdx.x; k < member_count; k += Threads) {
+    const int before = k > 0 ? members[k - 1].segment : -1, own = members[k].segment;
+    if (before < segment && own >= segment)
+      bounds[0] = members[k].first_tile;
+    if (before <= segment && own > segment)
+      bounds[1] = members[k].first_tile;
+  }
+  __syncthreads();
+  return {bounds[0], bounds[1] - bounds[0]};
+}
+template <class Kind, int Threads>
+__device__ __forceinline__ typename Kind::state over_list(const typename Kind::state *states, tile_range tiles) {
+  return over_list<Kind, Threads>(states + tiles.first, tiles.count);
 }
 
 // Combines the states of the members of one segment.

@@ -204,6 +204,10 @@ LogicalResult Builder::addSegment(unsigned number) {
   }
   layout.pointers = std::max<int64_t>(layout.pointers, segment.operands.size());
   addScratch(number, *levels);
+  layout.membersHaveEnds |=
+      llvm::any_of(segment.operands, [](const OperandSlot &slot) {
+        return slot.written && (isMemberIndex(slot.index) || slot.index == kJ);
+      });
   // Blocks of a `rows` sweep take their tickets after the rows.
   segment.endsAfterStores |= !stream && segment.endsMembers;
   return success();
@@ -213,7 +217,7 @@ void Builder::addScratch(unsigned number, const fused::Levels &levels) {
   SegmentLayout &segment = layout.segments[number];
   for (Operation &op : sweep.getSegmentBlock(number)) {
     if (auto precompute = dyn_cast<fused::PrecomputeOp>(op)) {
-      segment.endsMembers = true;
+      segment.endsMembers = layout.membersHaveEnds = true;
       layout.addScratch({ScratchPer::member, PrecomputeLayout(precompute).bytes,
                          /*zero=*/true, &op});
     }
@@ -223,6 +227,7 @@ void Builder::addScratch(unsigned number, const fused::Levels &levels) {
     int64_t bytes = stateBytes(reduce.getKind(), reduce.getValue().getType());
     if (reduce.getLevel() == Level::column) {
       segment.endsMembers = segment.endsAfterStores = true;
+      layout.membersHaveEnds = true;
       if (segment.tickets < 0) {
         segment.tickets = layout.scratch.size();
         layout.addScratch(
@@ -238,10 +243,13 @@ void Builder::addScratch(unsigned number, const fused::Levels &levels) {
     if (overMember)
       layout.addScratch({ScratchPer::tile, bytes, false, &op});
     segment.endsMembers = segment.endsAfterStores = true;
-    if (reduce.getLevel() == Level::list) {
+    if (reduce.getLevel() == Level::list)
       layout.endsList = true;
+    // A reduction over a list combines partials of tiles, or values of members.
+    if (reduce.getLevel() != Level::list || !overMember)
+      layout.membersHaveEnds = true;
+    if (reduce.getLevel() == Level::list && !overMember)
       layout.addScratch({ScratchPer::member, bytes, false, &op});
-    }
   }
 }
 

@@ -130,8 +130,9 @@ struct SweepLayout {
   void addScratch(ScratchSlot slot);
   /// The position in `scratch` of the area of `owner`; -1 if there is none.
   int scratchOf(mlir::Operation *owner, ScratchPer per) const;
-  /// Whether work remains when all members are complete (the end of the list).
-  bool endsList = false;
+  /// Whether work remains when all members are complete (the end of the list),
+  /// and whether members have an end of their own.
+  bool endsList = false, membersHaveEnds = false;
 
 private:
   llvm::DenseMap<std::pair<mlir::Operation *, int>, int> scratchNumbers;

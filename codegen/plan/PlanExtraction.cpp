@@ -214,8 +214,9 @@ static std::optional<PlanNode> splitEnds(PlanNode &tiles, fused::SweepOp sweep,
   for (const cuda::EndsEntry &entry : entries) {
     PlanVariant &variant = ends.variants.emplace_back();
     variant.entry = entry.name;
-    variant.block = layout.threads;
-    variant.grid = GridKind::Members;
+    variant.block = cuda::threadsOfEnds(sweep, layout);
+    variant.grid = cuda::endsListAlone(sweep, layout) ? GridKind::Fixed
+                                                      : GridKind::Members;
     variant.scalarsByValue = entry.byValue && ends.hasByValueScalars();
   }
   // Tiles write elements; values of members and of the list are written last.

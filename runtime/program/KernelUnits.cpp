@@ -33,10 +33,11 @@ visitNodes(const PlanGraph &graph, bool inPanelLoop,
   }
 }
 
-static void
-addEntries(const PlanNode &node, std::vector<std::string> &out,
-           function_ref<bool(const PlanVariant &)> isWanted =
-               [](const PlanVariant &) { return true; }) {
+static void addEntries(
+    const PlanNode &node, std::vector<std::string> &out,
+    function_ref<bool(const PlanVariant &)> isWanted = [](const PlanVariant &) {
+      return true;
+    }) {
   for (const PlanVariant &variant : node.variants)
     if (!variant.entry.empty() && !is_contained(out, variant.entry) &&
         isWanted(variant))
@@ -48,10 +49,9 @@ addEntries(const PlanNode &node, std::vector<std::string> &out,
 /// kernel all the same.
 static bool isForAddresses(const Plan &plan, const PlanNode &node,
                            const PlanVariant &variant) {
-  bool gridNeedsKernel =
-      variant.grid == GridKind::Resident || variant.cooperative ||
-      variant.sharedBytes > 0 ||
-      (node.table >= 0 && plan.tables[node.table].rowParts);
+  bool gridNeedsKernel = variant.grid == GridKind::Resident ||
+                         variant.cooperative || variant.sharedBytes > 0 ||
+                         (node.table >= 0 && plan.tables[node.table].rowParts);
   return node.kind == NodeKind::Kernel && node.hasByValueScalars() &&
          !variant.scalarsByValue && !gridNeedsKernel &&
          any_of(node.variants, [](const PlanVariant &other) {

@@ -11,7 +11,7 @@
 // CHECK-LABEL: fused.program @chain
 // CHECK:         fused.sweep {{.*}}launch <variants = [<scalars = value, blocks = [[#]]>], arrive = [own_launch]>
 // CHECK:         fused.sweep {{.*}}launch <variants = [<scalars = value, blocks = [[#]], evict_first_l2_percent = 200>, <scalars = value, blocks = [[#]]>, <scalars = address, blocks = [[#]]>], arrive = [none], wait = [after_loads]>
-// REMARK:      remark: a sweep ends its members in a launch of its own, so no block of a tile waits for its stores
+// REMARK:      remark: a sweep has its ends in a launch of its own, so no block of a tile waits for its stores
 // REMARK:      remark: a sweep has an evict-first variant: replaced elements leave the cache first if all elements take at most 200 % of the L2 cache
 func.func @chain(%x: !list {foreach.donate = 0 : i64}, %lr: !num) -> !list {
   %s = foreach.reduce add along list (%x = %x as f64 : !list) -> !num {
@@ -34,7 +34,7 @@ func.func @chain(%x: !list {foreach.donate = 0 : i64}, %lr: !num) -> !list {
 // CHECK:         fused.sweep {{.*}}arrive = [own_launch]>
 // CHECK:         fused.sweep {{.*}}wait = [first]>
 // REMARK:      remark: a sweep has an evict-first variant
-// REMARK:      remark: a sweep ends its members in a launch of its own
+// REMARK:      remark: a sweep has its ends in a launch of its own
 // REMARK:      remark: a sweep has an evict-first variant
 func.func @written(%x: !list) -> (!list, !list) {
   %y = foreach.map (%x = %x : !list) -> !list {
@@ -130,7 +130,7 @@ func.func @copies(%x0: !list, %y0: !list, %tol: !num, %limit: tensor<i32>) -> (!
 // CHECK-LABEL: fused.program @segments
 // CHECK:         fused.sweep {{.*}}arrive = [own_launch, own_launch]>
 // REMARK:      remark: a sweep has an evict-first variant
-// REMARK:      remark: a sweep ends its members in a launch of its own
+// REMARK:      remark: a sweep has its ends in a launch of its own
 func.func @segments(%x: !list, %y: !list {foreach.donate = 0 : i64}, %step: !each {foreach.donate = 1 : i64}) -> (!list, !each, !each) {
   %s = foreach.reduce add along member (%x = %x : !list) -> !each {
     foreach.yield %x : f32
@@ -240,7 +240,7 @@ func.func @down(%x: !mats) -> !list {
 // CHECK:         fused.sweep {{.*}}<stream{{.*}}arrive = [late]>
 // CHECK:         fused.sweep {{.*}}<stream{{.*}}arrive = [own_launch]>
 // REMARK:      remark: a sweep ends its members in the last blocks of their tiles: vectors beside matrices are short
-// REMARK:      remark: a sweep ends its members in a launch of its own
+// REMARK:      remark: a sweep has its ends in a launch of its own
 func.func @matrices(%x: !mats, %v: !list, %y: !mats) -> (!list, !list, !each, !each) {
   %r = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !list {
     foreach.yield %x : f32
@@ -267,7 +267,7 @@ func.func @matrices(%x: !mats, %v: !list, %y: !mats) -> (!list, !list, !each, !e
 // reduces over columns, too: then blocks combine the columns of tiles.
 // CHECK-LABEL: fused.program @rows_over_members
 // CHECK:         fused.sweep {{.*}}<rows{{.*}}arrive = [own_launch]>
-// REMARK:      remark: a sweep ends its members in a launch of its own, so no block of a tile waits for its stores
+// REMARK:      remark: a sweep has its ends in a launch of its own, so no block of a tile waits for its stores
 // CHECK-LABEL: fused.program @rows_and_columns
 // CHECK:         fused.sweep {{.*}}<rows{{.*}}arrive = [late]>
 // REMARK-NOT:  remark: a sweep ends its members

@@ -138,10 +138,10 @@ T spreadOrder(const std::vector<T> &values, T neutral, Combine combine) {
   return blockOrder(x, combine);
 }
 
-/// The order in which a `stream` sweep combines the elements of a member.
+/// The partials of the tiles of a member of a `stream` sweep.
 template <class T, class Combine>
-T streamOrder(const std::vector<T> &values, int64_t vector, int64_t tile,
-              T neutral, Combine combine) {
+std::vector<T> tilePartials(const std::vector<T> &values, int64_t vector,
+                            int64_t tile, T neutral, Combine combine) {
   std::vector<T> partials;
   int64_t count = values.size();
   for (int64_t first = 0; first == 0 || first < count; first += tile) {
@@ -152,7 +152,29 @@ T streamOrder(const std::vector<T> &values, int64_t vector, int64_t tile,
     }
     partials.push_back(blockOrder(x, combine));
   }
-  return spreadOrder(partials, neutral, combine);
+  return partials;
+}
+
+/// The order in which a `stream` sweep combines the elements of a member.
+template <class T, class Combine>
+T streamOrder(const std::vector<T> &values, int64_t vector, int64_t tile,
+              T neutral, Combine combine) {
+  return spreadOrder(tilePartials(values, vector, tile, neutral, combine),
+                     neutral, combine);
+}
+
+/// The order in which the partials of all tiles of a list are combined: 1024
+/// threads, one after the other in turn, then the threads of each warp, then
+/// the warps as the threads of a warp.
+template <class T, class Combine>
+T listOrder(const std::vector<T> &partials, T neutral, Combine combine) {
+  std::vector<T> x(1024, neutral), warps;
+  for (size_t k = 0; k < partials.size(); ++k)
+    x[k % 1024] = combine(x[k % 1024], partials[k]);
+  for (size_t first = 0; first < x.size(); first += 32)
+    warps.push_back(blockOrder(
+        std::vector<T>(x.begin() + first, x.begin() + first + 32), combine));
+  return blockOrder(warps, combine);
 }
 
 inline double randomIn(double low, double high) {

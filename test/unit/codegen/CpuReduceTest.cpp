@@ -96,14 +96,14 @@ fused.program @k(%grad: !list, %max: !num) -> (!num, !num)
   harness.bindScalar(3, &clip);
   harness.run();
   auto add = [](double a, double b) { return a + b; };
-  std::vector<double> sums;
+  std::vector<double> partials;
   for (auto &list : grad.values) {
     std::vector<double> squares;
     for (float x : list)
       squares.push_back(static_cast<double>(x) * x);
-    sums.push_back(streamOrder(squares, 4, 4096, 0.0, add));
+    llvm::append_range(partials, tilePartials(squares, 4, 4096, 0.0, add));
   }
-  double sum = spreadOrder(sums, 0.0, add);
+  double sum = listOrder(partials, 0.0, add);
   EXPECT_EQ(norm, std::sqrt(sum));
   EXPECT_EQ(clip, std::min(1.0, max / std::sqrt(sum)));
 }
@@ -172,9 +172,10 @@ void ordered(const std::string &element, const std::string &kind, int vector,
     EXPECT_EQ(std::memcmp(&found, &expected, sizeof(T)), 0)
         << kind << ' ' << element << ' ' << k << ": " << +found << " not "
         << +expected;
-    all.push_back(expected);
+    llvm::append_range(
+        all, tilePartials(data.values[k], vector, 4096, neutral, combine));
   }
-  T expected = spreadOrder(all, neutral, combine);
+  T expected = listOrder(all, neutral, combine);
   EXPECT_EQ(std::memcmp(&list, &expected, sizeof(T)), 0)
       << kind << ' ' << element;
 }
@@ -420,25 +421,29 @@ fused.program @k(%a: !f, %b: !d) -> !num
   fused.yield %n : !num
 })");
   ASSERT_TRUE(harness.compile()) << harness.diagnostics << harness.error;
-  Data<float> a({3, 5000, 10}, [] { return randomIn(-1, 1); });
-  Data<double> c({4000, 17}, [] { return randomIn(-1, 1); });
+  Data<float> a({3, 5000, 200000}, [] { return randomIn(-1, 1); });
+  Data<double> c({9000, 17, 0, 300000}, [] { return randomIn(-1, 1); });
   a.members[1].active = false;
   double found = 0;
   harness.bindList(0, a.members);
   harness.bindList(1, c.members);
   harness.bindScalar(2, &found);
   harness.run();
-  // Member descriptors 0 and 1 are of the first segment, 2 and 3 of the second.
-  std::vector<double> x(256, 0.0), y(256, 0.0);
-  auto of = [](auto &values) {
-    return streamOrder(std::vector<double>(values.begin(), values.end()), 4,
-                       4096, 0.0, sum<double>);
+  auto addTiles = [](std::vector<double> &to, auto &values) {
+    llvm::append_range(
+        to, tilePartials(std::vector<double>(values.begin(), values.end()), 4,
+                         4096, 0.0, sum<double>));
   };
-  x[0] = of(a.values[0]);
-  x[1] = of(a.values[2]);
-  y[2] = of(c.values[0]);
-  y[3] = of(c.values[1]);
-  EXPECT_EQ(found, blockOrder(x, sum<double>) - blockOrder(y, sum<double>));
+  auto over = [](const std::vector<double> &tiles) {
+    return listOrder(tiles, 0.0, sum<double>);
+  };
+  // The order of a segment does not depend on the segments before it.
+  std::vector<double> x, y;
+  addTiles(x, a.values[0]);
+  addTiles(x, a.values[2]);
+  for (auto &values : c.values)
+    addTiles(y, values);
+  EXPECT_EQ(found, over(x) - over(y));
 }
 
 // Member scalars alone: a domain of rank 0.
@@ -513,7 +518,7 @@ fused.program @k(%a: !mat {foreach.donate = 0 : i64}) -> (!mat, tensor<f64>)
 
 // More members than threads.
 TEST(CpuReduce, ManyMembers) {
-  std::vector<int64_t> lengths(1000, 3);
+  std::vector<int64_t> lengths(3000, 3);
   Data<float> data(lengths, [] { return randomIn(-1, 1); });
   ordered<float>("f32", "add", 4, 0.0f, sum<float>, data);
 }
