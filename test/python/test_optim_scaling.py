@@ -97,6 +97,25 @@ def test_a_scale_that_is_not_positive_and_finite_changes_nothing(scale, clip, de
     assert not any(torch.equal(old, new) for old, new in zip(before, params) if new.numel())
 
 
+@pytest.mark.parametrize("scale", [0, 0.0, -1.0, 2.0, float("nan"), float("inf"), True, "2"], ids=repr)
+@pytest.mark.parametrize("how", ["alone", "chain", "function"])
+def test_a_scale_on_the_host_is_refused_by_its_name(how, scale):
+    """A tensor is not read on the host: its step may be skipped on the device."""
+    params = support.parameters(shapes=((3,), (2, 2)))
+    support.set_gradients(params)
+    before = [param.detach().clone() for param in params]
+    with pytest.raises(heddle.BadInput, match="^grad_scale: expected a tensor of one element or None, found "):
+        if how == "function":
+            heddle.optim.functional.sgd(params, [param.grad for param in params], [], weight_decay=0, momentum=0, lr=0.1,
+                                        dampening=0, nesterov=False, maximize=False, grad_scale=scale)
+        else:
+            optimizers = [heddle.optim.AdamW(params[:1]), heddle.optim.SGD(params[1:])]
+            optimizer = heddle.optim.chain(optimizer=optimizers) if how == "chain" else optimizers[0]
+            optimizer.grad_scale = scale
+            optimizer.step()
+    support.assert_same_params(params, before, rtol=0, atol=0)
+
+
 @DEVICES
 @NAMES
 def test_clip(name, device):

@@ -41,11 +41,11 @@ def load(chained: ChainedOptimizer, state_dict: dict[str, Any]) -> None:
             with naming(start):
                 converted.append(_loading.convert(each, part))
         try:
-            for part in converted:
-                part.set()
+            for every in converted:
+                every.set()
         except BaseException:  # that of a signal handler: everything fits
-            for part in converted:
-                part.set()
+            for every in converted:
+                every.set()
             raise
     for hook in tuple(chained._optimizer_load_state_dict_post_hooks.values()):
         hook(chained)
