@@ -1,7 +1,7 @@
 // Entries, tickets, dependent launches and forms of loops. test/codegen
 // tests the numbers of blocks.
 // RUN: %heddle_opt --heddle-pipeline --split-input-file %s | FileCheck %s
-// RUN: %heddle_opt --heddle-pipeline=remarks=true --split-input-file %s -o /dev/null 2>&1 | grep -E "evict-first|cooperative|ends its members" | FileCheck %s --check-prefix=REMARK --implicit-check-not=remark:
+// RUN: %heddle_opt --heddle-pipeline=remarks=true --split-input-file %s -o /dev/null 2>&1 | grep -E "evict-first|cooperative|ends its members|has its ends" | FileCheck %s --check-prefix=REMARK --implicit-check-not=remark:
 
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f64>
