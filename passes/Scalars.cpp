@@ -80,6 +80,19 @@ Slice expensiveSlice(Block &body,
     return op && op->hasTrait<OpTrait::ConstantLike>();
   };
   llvm::SmallPtrSet<Operation *, 16> follows;
+  // Cheap operations whose operands the slice has anyway.
+  llvm::SmallPtrSet<Operation *, 16> known;
+  llvm::SmallPtrSet<Value, 16> inputs;
+  for (Operation *op : inside)
+    for (Value operand : op->getOperands())
+      if (isa<BlockArgument>(operand))
+        inputs.insert(operand);
+  auto isAtHand = [&](Value operand) {
+    Operation *def = operand.getDefiningOp();
+    return inputs.contains(operand) ||
+           (def &&
+            (isConstant(def) || inside.contains(def) || known.contains(def)));
+  };
   for (Operation &op : body.without_terminator()) {
     if (needed.contains(&op)) {
       follows.insert(&op);
@@ -88,22 +101,23 @@ Slice expensiveSlice(Block &body,
     bool any = llvm::any_of(op.getOperands(), [&](Value operand) {
       return follows.contains(operand.getDefiningOp());
     });
-    if (!any)
-      continue;
-    if (inside.contains(&op)) {
+    if (any && inside.contains(&op)) {
       follows.insert(&op);
       continue;
     }
-    bool all = llvm::all_of(op.getOperands(), [&](Value operand) {
-      Operation *def = operand.getDefiningOp();
-      return follows.contains(def) || isConstant(def);
-    });
-    if (!all || !mayMove(&op))
+    if (!llvm::all_of(op.getOperands(), isAtHand) || !mayMove(&op))
       continue;
+    if (!any) {
+      known.insert(&op);
+      continue;
+    }
     follows.insert(&op);
-    inside.insert(&op);
-    for (Value operand : op.getOperands())
-      inside.insert(operand.getDefiningOp());
+    work.push_back(&op);
+    while (!work.empty())
+      if (Operation *next = work.pop_back_val(); inside.insert(next).second)
+        for (Value operand : next->getOperands())
+          if (Operation *def = operand.getDefiningOp())
+            work.push_back(def);
   }
   Slice slice;
   for (Operation &op : body.without_terminator()) {

@@ -116,6 +116,15 @@ void EpilogueEmitter::bindScalar(Value argument, int slot) {
 
 LogicalResult EpilogueEmitter::emit() {
   names.functions->begin();
+  // Scalars first: their loads and those of the states do not wait for each
+  // other.
+  if (sweep.hasEpilogue()) {
+    Block &block = sweep.getEpilogue().front();
+    for (auto [argument, slot] :
+         llvm::zip(block.getArguments().take_back(layout.epilogueInputs.size()),
+                   layout.epilogueInputs))
+      bindScalar(argument, slot);
+  }
   SmallVector<Value> listValues;
   SmallVector<std::pair<int, Value>> stored;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
@@ -157,10 +166,6 @@ LogicalResult EpilogueEmitter::emit() {
                     storage, argument.getType());
       scope.bind(argument, text);
     }
-    for (auto [argument, slot] :
-         llvm::zip(block.getArguments().drop_front(listValues.size()),
-                   layout.epilogueInputs))
-      bindScalar(argument, slot);
     if (failed(declareOps(block)))
       return failure();
     for (auto [slot, value] : llvm::zip(layout.epilogueResults,

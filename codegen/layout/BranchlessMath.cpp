@@ -18,12 +18,22 @@ using heddle::fused::Level;
 namespace heddle {
 
 /// A segment has branchless forms if it divides or takes a root at least once
-/// for this number of bytes; 0: no segment has them. Measured on an H200.
-static constexpr int64_t kBytesPerDivision = 8;
+/// for this number of bytes; more if a thread has its elements in rounds, which
+/// wait for slow divisions one after the other. Measured on an H200.
+static constexpr int64_t kBytesPerDivision = 8, kBytesPerDivisionOfRounds = 10;
 
 bool hasBranchlessForm(Operation *op) {
   return isa<arith::DivFOp, mlir::math::SqrtOp>(op) &&
          op->getResult(0).getType().isF32();
+}
+
+/// The bytes of a segment for each division that make branchless forms faster.
+static int64_t bytesPerDivision(fused::SweepOp sweep, unsigned segment) {
+  auto schedule = sweep.getScheduleAttr();
+  bool rounds = schedule.getKind() == fused::ScheduleKind::stream &&
+                schedule.getTile()[segment] >
+                    schedule.getThreads() * schedule.getVector()[segment];
+  return rounds ? kBytesPerDivisionOfRounds : kBytesPerDivision;
 }
 
 bool usesBranchlessMath(fused::SweepOp sweep, unsigned segment) {
@@ -44,7 +54,8 @@ bool usesBranchlessMath(fused::SweepOp sweep, unsigned segment) {
     divisions += hasBranchlessForm(&op) &&
                  levels->of(op.getResult(0)).level == Level::element;
   }
-  return divisions && divisions * kBytesPerDivision >= llvm::sum_of(sizes);
+  return divisions &&
+         divisions * bytesPerDivision(sweep, segment) >= llvm::sum_of(sizes);
 }
 
 bool dividesByShared(Operation *op, const fused::Levels &levels) {
