@@ -53,7 +53,7 @@ LogicalResult verifyArgumentTypes(FunctionOpInterface function) {
         return emitArgumentError(function, k)
                << " has unknown attribute '" << named.getName().getValue()
                << "'; expected '" << kDonateAttr << "', '" << kDefaultAttr
-               << "' or '" << kInitialAttr << "'";
+               << "', '" << kPositiveAttr << "' or '" << kInitialAttr << "'";
   }
   return success();
 }

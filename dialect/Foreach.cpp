@@ -218,6 +218,21 @@ LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op, unsigned,
              << "; expected a device scalar and a number of its element type";
     return verifyDouble(function, index, named);
   }
+  if (named.getName() == kPositiveAttr) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!isa<UnitAttr>(named.getValue()) || !tensor || tensor.getRank() != 0 ||
+        !isa<FloatType>(tensor.getElementType()))
+      return emitArgumentError(function, index)
+             << " of type " << type << " has '" << kPositiveAttr
+             << "'; expected a device scalar of floats and no value";
+    auto value = function.getArgAttrOfType<FloatAttr>(index, kDefaultAttr);
+    if (value && !(value.getValue().isFinite() && !value.getValue().isZero() &&
+                   !value.getValue().isNegative()))
+      return emitArgumentError(function, index)
+             << " has '" << kPositiveAttr << "' and default " << value
+             << "; expected a finite number above 0";
+    return success();
+  }
   if (named.getName() == kInitialAttr) {
     auto value = dyn_cast<TypedAttr>(named.getValue());
     if (!isList(type) || !value || value.getType() != storageType(type))
@@ -229,8 +244,8 @@ LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   }
   return emitArgumentError(function, index)
          << " has unknown attribute '" << named.getName().getValue()
-         << "'; expected '" << kDonateAttr << "', '" << kDefaultAttr << "' or '"
-         << kInitialAttr << "'";
+         << "'; expected '" << kDonateAttr << "', '" << kDefaultAttr << "', '"
+         << kPositiveAttr << "' or '" << kInitialAttr << "'";
 }
 
 //===----------------------------------------------------------------------===//

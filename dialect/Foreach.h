@@ -49,6 +49,7 @@ mlir::RankedTensorType scalarOf(mlir::Type type);
 /// Names of attributes on the arguments of the entry function.
 inline constexpr llvm::StringLiteral kDonateAttr = "foreach.donate";
 inline constexpr llvm::StringLiteral kDefaultAttr = "foreach.default";
+inline constexpr llvm::StringLiteral kPositiveAttr = "foreach.positive";
 inline constexpr llvm::StringLiteral kInitialAttr = "foreach.initial";
 
 /// The result that replaces argument `argument` of a function, or -1.

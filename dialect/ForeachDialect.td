@@ -24,10 +24,11 @@ def Foreach_Dialect : Dialect {
     scalars. It has value semantics: buffers, launches and tiles do not exist at this level. Member counts and extents
     are bound at run time, so one program serves every model.
 
-    The arguments of the entry function may have three attributes. `foreach.donate = N : i64`: result `N` replaces the
+    The arguments of the entry function may have four attributes. `foreach.donate = N : i64`: result `N` replaces the
     argument, which may be updated in place. `foreach.default = 0.001 : f64`: the value of a scalar if the caller sets
-    none. `foreach.initial = 0.0 : f32`: the elements of a list (an optimizer's state, a step counter) before the first
-    step; this attribute never affects the result of a step.
+    none. `foreach.positive`: the caller may set a scalar to finite numbers above 0 only; memory that the caller binds is
+    not checked. `foreach.initial = 0.0 : f32`: the elements of a list (an optimizer's state, a step counter) before the
+    first step; this attribute never affects the result of a step.
   }];
   let useDefaultTypePrinterParser = 1;
   let hasRegionArgAttrVerify = 1;

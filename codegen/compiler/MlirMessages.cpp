@@ -179,7 +179,7 @@ static std::optional<std::string> reworded(StringRef message) {
        "\\1 expected a name that begins with '@', such as @step"},
       {Regex("^('.*' op) arguments may only have dialect attributes$"),
        "\\1 expected arguments with the attributes foreach.donate, "
-       "foreach.default and foreach.initial only"},
+       "foreach.default, foreach.positive and foreach.initial only"},
       {Regex("^('.*' op) expected non-empty function body$"),
        "\\1 expected a body that ends with 'return', found no operation"},
       {Regex("^('.*' op) expects a non-empty block$"),

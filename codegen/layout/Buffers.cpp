@@ -37,6 +37,8 @@ static Buffer bufferOfArgument(fused::ProgramOp program,
       static_cast<bool>(program.getArgAttr(number, foreach::kDonateAttr));
   buffer.defaultValue =
       doubleValueOf(program.getArgAttr(number, foreach::kDefaultAttr));
+  buffer.positive =
+      static_cast<bool>(program.getArgAttr(number, foreach::kPositiveAttr));
   return buffer;
 }
 

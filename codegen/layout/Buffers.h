@@ -24,6 +24,7 @@ struct Buffer {
   BufferRole role;
   bool donated = false;
   std::optional<double> defaultValue;
+  bool positive = false; ///< foreach.positive
   /// For a result or temporary: per dimension, the buffer and dimension with
   /// the same extent, and the list with the same members (-1 for scalars).
   llvm::SmallVector<std::pair<int, int>> extents;

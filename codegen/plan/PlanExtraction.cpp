@@ -105,6 +105,7 @@ LogicalResult Extraction::addBuffers() {
     result.role = static_cast<runtime::BufferRole>(buffer.role);
     result.donated = buffer.donated;
     result.defaultValue = buffer.defaultValue;
+    result.positive = buffer.positive;
     for (auto [from, dimension] : buffer.extents)
       result.extents.push_back({from, dimension});
     result.members = buffer.members;

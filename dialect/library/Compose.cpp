@@ -195,7 +195,8 @@ FailureOr<Composer::Bound> Composer::shareArgument(unsigned part,
            << "argument '" << shared.name << "' has type " << value.getType()
            << " in '" << first << "' and type " << argument.getType() << " in '"
            << text << "'";
-  for (StringRef name : {foreach::kDefaultAttr, foreach::kInitialAttr}) {
+  for (StringRef name :
+       {foreach::kDefaultAttr, foreach::kPositiveAttr, foreach::kInitialAttr}) {
     Attribute a = shared.attributes.get(name);
     Attribute b = functionOf(part).getArgAttr(argument.getArgNumber(), name);
     if (a != b)

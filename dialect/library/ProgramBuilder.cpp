@@ -59,6 +59,11 @@ Value ProgramBuilder::single(StringRef name, double value) {
   return scalar;
 }
 
+void ProgramBuilder::keepPositive(Value scalar) {
+  attributes[cast<BlockArgument>(scalar).getArgNumber()].set(
+      foreach::kPositiveAttr, builder.getUnitAttr());
+}
+
 Value ProgramBuilder::count(StringRef name, int64_t value, unsigned width) {
   Type type = builder.getIntegerType(width);
   Value count = argument(name, foreach::scalarOf(type));

@@ -35,6 +35,8 @@ public:
   mlir::Value scalar(llvm::StringRef name, double value);
   /// A device scalar of f32 with its default.
   mlir::Value single(llvm::StringRef name, double value);
+  /// Makes the caller set a scalar to finite numbers above 0 only.
+  void keepPositive(mlir::Value scalar);
   /// A device scalar of an integer type with its default.
   mlir::Value count(llvm::StringRef name, int64_t value, unsigned width = 32);
 

@@ -86,7 +86,8 @@ std::string UnscaleOptions::check() const {
     return "option 'dtype' of 'unscale' expects f32, bf16 or f64, because f16 "
            "cannot hold unscaled gradients, found " +
            dtype.value;
-  if (!(scale > 0 && scale <= std::numeric_limits<float>::max()))
+  if (!(static_cast<float>(scale) > 0 &&
+        scale <= std::numeric_limits<float>::max()))
     return "option 'scale' of 'unscale' expects a positive number that f32 can "
            "hold, found " +
            numberText(scale);
@@ -246,6 +247,7 @@ static void buildUnscale(ProgramBuilder &program,
   auto families = familiesOf(program, options);
   auto lists = gradients(program, families);
   Value scale = program.single("grad_scale", options.scale);
+  program.keepPositive(scale);
   auto unscaled = change(program, families, lists, scale, "unscaled",
                          [](Scalar grad, Scalar scale) {
                            Scalar one = scale.constant(1, "one");

@@ -164,7 +164,7 @@ Expected<int> Binding::setScalar(StringRef name, double value) {
         "bound to the caller's memory: write there",
         name);
   ScalarBytes bytes;
-  if (Error error = encodeScalar(buffer.dtype, value, bytes))
+  if (Error error = encodeScalar(buffer, value, bytes))
     return withContext(describeBuffer(buffer), std::move(error));
   buffers[*index].value = value;
   return *index;

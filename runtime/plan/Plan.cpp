@@ -246,18 +246,20 @@ private:
     if (buffer.donated && buffer.role != BufferRole::Argument)
       return bad("expected only arguments to be donated");
     if (buffer.kind == BufferKind::Scalar) {
+      if (buffer.positive &&
+          (buffer.role != BufferRole::Argument || !isFloat(buffer.dtype)))
+        return bad("expected 'positive' for arguments of floats only");
       if (buffer.rank != 0)
         return bad("expected a scalar of rank 0, found rank " +
                    Twine(buffer.rank));
       ScalarBytes bytes;
       if (buffer.defaultValue)
-        if (Error error =
-                encodeScalar(buffer.dtype, *buffer.defaultValue, bytes))
+        if (Error error = encodeScalar(buffer, *buffer.defaultValue, bytes))
           return bad("default: " + takeError(std::move(error)).second);
       return Error::success();
     }
-    if (buffer.defaultValue)
-      return bad("expected a default for scalars only");
+    if (buffer.defaultValue || buffer.positive)
+      return bad("expected a default, or 'positive', for scalars only");
     if (buffer.role == BufferRole::Argument)
       return Error::success();
     if (Error error = checkBufferIndex("members", buffer.members))

@@ -32,6 +32,8 @@ namespace heddle::runtime {
 
 enum class DType : uint8_t { F64, F32, F16, BF16, I1, I8, I16, I32, I64 };
 
+/// Whether elements are floating-point numbers.
+constexpr bool isFloat(DType dtype) { return dtype <= DType::BF16; }
 /// Bytes of one element; i1 takes one byte.
 unsigned dtypeSize(DType dtype);
 llvm::StringRef dtypeName(DType dtype);
@@ -58,6 +60,9 @@ struct PlanBuffer {
   bool donated = false;
   /// The value of a scalar argument that is neither set nor bound.
   std::optional<double> defaultValue;
+  /// Whether the caller may set a scalar argument to finite numbers above 0
+  /// only.
+  bool positive = false;
   /// For a result or temporary list: the extent that each dimension equals.
   std::vector<ExtentRef> extents;
   /// For a result or temporary list: the list whose member count it shares.

@@ -188,6 +188,7 @@ static bool fromJSON(const json::Value &value, PlanBuffer &out,
   if (!map || !map.map("name", out.name) || !map.map("kind", out.kind) ||
       !map.map("dtype", out.dtype) || !map.map("rank", out.rank) ||
       !map.map("role", out.role) || !map.mapOptional("donated", out.donated) ||
+      !map.mapOptional("positive", out.positive) ||
       !map.mapOptional("extents", out.extents) ||
       !map.mapOptional("members", out.members))
     return false;
@@ -451,6 +452,8 @@ static json::Value toJSON(const PlanBuffer &buffer) {
     object["donated"] = true;
   if (buffer.defaultValue)
     object["default"] = realToJSON(*buffer.defaultValue);
+  if (buffer.positive)
+    object["positive"] = true;
   if (!buffer.extents.empty()) {
     json::Array extents;
     for (const ExtentRef &extent : buffer.extents)

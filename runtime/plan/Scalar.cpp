@@ -92,6 +92,18 @@ Error encodeScalar(DType dtype, double value, ScalarBytes &bytes) {
   return Error::success();
 }
 
+Error encodeScalar(const PlanBuffer &buffer, double value, ScalarBytes &bytes) {
+  if (Error error = encodeScalar(buffer.dtype, value, bytes))
+    return error;
+  double stored =
+      buffer.positive ? decodeScalar(buffer.dtype, bytes.data()) : 1;
+  if (stored > 0 && std::isfinite(stored))
+    return Error::success();
+  return makeError(StatusCode::BadInput,
+                   "expected a finite {0} above 0, found {1}",
+                   dtypeName(buffer.dtype), textOf(value));
+}
+
 uint64_t fillPattern(DType dtype, double value) {
   ScalarBytes element;
   cantFail(encodeScalar(dtype, value, element)); // checked with the plan

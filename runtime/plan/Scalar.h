@@ -21,6 +21,10 @@ using ScalarBytes = std::array<char, 8>;
 /// dtype cannot hold it exactly; i1 takes 0 and 1.
 llvm::Error encodeScalar(DType dtype, double value, ScalarBytes &bytes);
 
+/// The same for a scalar of a plan, which may have to be positive.
+llvm::Error encodeScalar(const PlanBuffer &buffer, double value,
+                         ScalarBytes &bytes);
+
 /// Eight bytes of elements that all are `value`, for a fill. `dtype` must hold
 /// `value`.
 uint64_t fillPattern(DType dtype, double value);

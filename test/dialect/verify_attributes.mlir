@@ -58,6 +58,31 @@ func.func @default_text(%x: tensor<f64> {foreach.default = "fast"}) { return }
 
 // -----
 
+// expected-error@+1 {{argument #0 of type 'tensor<i32>' has 'foreach.positive'; expected a device scalar of floats and no value}}
+func.func @positive_integer(%x: tensor<i32> {foreach.positive}) { return }
+
+// -----
+
+// expected-error@+1 {{argument #0 of type '!foreach.list<tensor<f32>>' has 'foreach.positive'; expected a device scalar of floats and no value}}
+func.func @positive_list(%x: !foreach.list<tensor<f32>> {foreach.positive}) { return }
+
+// -----
+
+// expected-error@+1 {{argument #0 of type 'tensor<f32>' has 'foreach.positive'; expected a device scalar of floats and no value}}
+func.func @positive_value(%x: tensor<f32> {foreach.positive = true}) { return }
+
+// -----
+
+// expected-error@+1 {{argument #1 has 'foreach.positive' and default 0.000000e+00 : f32; expected a finite number above 0}}
+func.func @positive_zero(%x: tensor<bf16> {foreach.positive, foreach.default = 1.0 : bf16}, %y: tensor<f32> {foreach.positive, foreach.default = 0.0 : f32}) { return }
+
+// -----
+
+// expected-error@+1 {{argument #0 has 'foreach.positive' and default 0x7FF0000000000000 : f64; expected a finite number above 0}}
+func.func @positive_infinity(%x: tensor<f64> {foreach.positive, foreach.default = 0x7FF0000000000000 : f64}) { return }
+
+// -----
+
 // expected-error@+1 {{argument #0 of type 'tensor<f32>' has initial value 0.000000e+00 : f32; expected a list and a number of its element type}}
 func.func @initial_of_scalar(%x: tensor<f32> {foreach.initial = 0.0 : f32}) { return }
 
@@ -78,7 +103,7 @@ func.func @initial_rounds(%x: tensor<i64> {foreach.default = -922337203685477580
 
 // -----
 
-// expected-error@+1 {{argument #0 has unknown attribute 'foreach.donated'; expected 'foreach.donate', 'foreach.default' or 'foreach.initial'}}
+// expected-error@+1 {{argument #0 has unknown attribute 'foreach.donated'; expected 'foreach.donate', 'foreach.default', 'foreach.positive' or 'foreach.initial'}}
 func.func @unknown(%x: tensor<f32> {foreach.donated = 0 : i64}) { return }
 
 // -----

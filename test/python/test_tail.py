@@ -299,15 +299,31 @@ def test_a_skipped_step_changes_no_byte(text, tmp_path):
             before = now
 
 
-@pytest.mark.parametrize("scale", [0.0, -0.0, -2.0, float("nan"), float("inf"), 1e-45])
-def test_a_scale_that_no_gradient_has_writes_nothing(scale):
+BAD_SCALES = [0.0, -0.0, -2.0, float("nan"), float("inf"), 1e-46, 1e39]
+
+
+@pytest.mark.parametrize("scale", BAD_SCALES)
+def test_a_scale_that_no_gradient_has_is_refused(scale):
+    graph = heddle.compile("unscale+sgd", target="cpu").graph()
+    graph.set_scalar("grad_scale", 2.0)
+    with pytest.raises(heddle.BadInput, match="argument 'grad_scale': expected a finite f32 above 0, found "):
+        graph.set_scalar("grad_scale", scale)
+    for name in ("param", "grad"):
+        graph.bind_list(name, [np.ones(3, np.float32)])
+    graph.replay()
+    assert graph.read_scalar("grad_scale") == 2.0
+
+
+@pytest.mark.parametrize("scale", [*BAD_SCALES, 1e-45])
+def test_a_bound_scale_that_no_gradient_has_writes_nothing(scale):
     graph = heddle.compile("unscale+sgd:momentum=0.9,ema=0.9", target="cpu").graph()
     lists = {name: [np.full(9, value, np.float32)]
              for value, name in enumerate(("param", "grad", "momentum_buffer", "ema"), 1)}
     lists["step"] = [np.zeros((), np.float32)]
     for name, members in lists.items():
         graph.bind_list(name, members)
-    graph.set_scalar("grad_scale", scale)
+    with np.errstate(over="ignore"):
+        graph.bind_scalar("grad_scale", np.array(scale, np.float32))
     before = {name: members[0].copy() for name, members in lists.items()}
     graph.replay()
     for name in set(lists) - {"grad"}:

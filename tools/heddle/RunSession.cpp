@@ -87,8 +87,6 @@ Error RunSession::checkShapes() {
   return Error::success();
 }
 
-static bool isFloat(DType dtype) { return dtype <= DType::BF16; }
-
 /// Reads the user's arrays, from which shapes and scalars follow.
 Error RunSession::readData() {
   if (settings.dataFile.empty())

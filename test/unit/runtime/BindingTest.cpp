@@ -211,6 +211,14 @@ TEST_F(BindingTest, Scalars) {
   ASSERT_TRUE(succeeded(binding.bindScalar("lr", DType::F64, memory + 4088)));
   EXPECT_CONTAINS(failure(binding.setScalar("lr", 1), StatusCode::BadInput),
                   "bound to the caller's memory");
+  Plan positive = *plan;
+  positive.buffers[4].positive = true;
+  Binding limited(std::make_shared<Plan>(positive));
+  for (double value : {0.0, -0.0, -1.0, double(INFINITY), double(NAN)})
+    EXPECT_CONTAINS(
+        failure(limited.setScalar("lr", value), StatusCode::BadInput),
+        "argument 'lr': expected a finite f64 above 0, found ");
+  EXPECT_EQ(cantFail(limited.setScalar("lr", 1e-300)), 4);
   Plan without = *plan;
   without.buffers[4].defaultValue.reset();
   Binding other(std::make_shared<Plan>(without));

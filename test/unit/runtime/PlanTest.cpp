@@ -104,6 +104,14 @@ const char *loopPlan = R"json({
         "variants": [{"entry": "k", "block": 64, "grid": 7}], "arguments": [{"table": 0}], "writes": [4]}], "edges": []}}],
   "edges": [[0, 2], [1, 2]]})json";
 
+TEST(Plan, ReadsWhetherAScalarIsPositive) {
+  Plan plan = parsed(updatePlan());
+  EXPECT_FALSE(plan.buffers[4].positive);
+  plan.buffers[4].positive = true;
+  plan = cantFail(parsePlan(formatv("{0:2}", planToJSON(plan)).str()));
+  EXPECT_TRUE(plan.buffers[4].positive);
+}
+
 TEST(Plan, ReadsTheColumnsOfAVariant) {
   Plan plan = parsed(loopPlan);
   std::vector<PlanVariant> &variants =
@@ -359,7 +367,18 @@ TEST(PlanValidation, Buffers) {
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[4].rank = 1; }),
                   "scalar of rank 0");
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[0].defaultValue = 1; }),
-                  "default for scalars only");
+                  "expected a default, or 'positive', for scalars only");
+  EXPECT_CONTAINS(says([](Plan &p) {
+                    p.buffers[4].positive = true;
+                    p.buffers[4].defaultValue = -1;
+                  }),
+                  "buffers[4] 'lr': default: expected a finite f64 above 0, "
+                  "found -1");
+  EXPECT_CONTAINS(says([](Plan &p) {
+                    p.buffers[4].positive = true;
+                    p.buffers[4].dtype = DType::I32;
+                  }),
+                  "expected 'positive' for arguments of floats only");
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].members = 9; }),
                   "members: expected a buffer in [0, 7), found 9");
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].members = 4; }),
