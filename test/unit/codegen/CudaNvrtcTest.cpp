@@ -387,7 +387,7 @@ TEST(CudaNvrtcOnce, FewRegistersSpillAroundCalls) {
         "zero_grad=true,schedule=cosine,schedule_steps=1000,groups=true",
         "unscale+clip_by_global_norm+adamw:ema=0.999,zero_grad=true,"
         "schedule=cosine,schedule_steps=1000",
-        "nadam", "radam", "adabelief", "adan", "sgd_schedule_free"}) {
+        "nadam", "radam", "adabelief", "adan"}) {
     Program &program = sharedProgram(text);
     ASSERT_TRUE(program.isGood()) << text;
     EXPECT_LE(spillsOf(**found, program.plan(), /*fewerBlocks=*/0),
