@@ -442,20 +442,22 @@ static int64_t mostBlocks(StringRef text) {
 /// Compiles a source whose kernels have launch bounds with a minimum of
 /// resident blocks (HEDDLE_BLOCKS of codegen/device/tables.cuh). If a kernel
 /// spills registers, compiles the source again for fewer blocks. Four registers
-/// cost less than a block; so do sixteen of at most five blocks around the call
-/// of a function that is not inlined, which few steps need. Three blocks are
-/// slower than four that spill a few registers.
+/// cost less than a block; so do sixteen around the call of a function that is
+/// not inlined, which few steps need. Three blocks are slower than four that
+/// spill a few registers.
 static Expected<CompiledImage> compileWithoutSpills(const Nvrtc &nvrtc,
                                                     KernelSource source,
                                                     StringRef arch,
                                                     ImageKind kind) {
-  constexpr int maxTries = 3, enoughBlocks = 4, manyBlocks = 6,
-                fourRegisters = 16, fewBytes = 32, sixteenRegisters = 64;
+  constexpr int maxTries = 3, enoughBlocks = 4, fourRegisters = 16,
+                fewBytes = 32, sixteenRegisters = 64;
   if (kind != ImageKind::Cubin ||
       !StringRef(source.text).contains("HEDDLE_BLOCKS("))
     return nvrtc.compile(source, arch, kind);
   const int64_t most = mostBlocks(source.text);
-  const bool calls = StringRef(source.text).contains("__noinline__");
+  const int64_t few = StringRef(source.text).contains("__noinline__")
+                          ? sixteenRegisters
+                          : fourRegisters;
   std::vector<std::string> options = source.options;
   options.push_back(kReportOption.str());
   for (int fewer = 0;; ++fewer) {
@@ -467,8 +469,6 @@ static Expected<CompiledImage> compileWithoutSpills(const Nvrtc &nvrtc,
     if (!compiled)
       return compiled.takeError();
     int64_t spilled = spilledBytes(compiled->log);
-    int64_t few =
-        calls && most - fewer < manyBlocks ? sixteenRegisters : fourRegisters;
     bool isEnough =
         spilled <= few || (spilled <= fewBytes && most - fewer == enoughBlocks);
     if (!isEnough && fewer + 1 < maxTries)

@@ -10,9 +10,9 @@
 // that the first sweep does not write. A launch of its own ends the first sweep.
 // CHECK-LABEL: fused.program @chain
 // CHECK:         fused.sweep {{.*}}launch <variants = [<scalars = value, blocks = [[#]]>], arrive = [own_launch]>
-// CHECK:         fused.sweep {{.*}}launch <variants = [<scalars = value, blocks = [[#]], evict_first_l2_percent = 200>, <scalars = value, blocks = [[#]]>, <scalars = address, blocks = [[#]]>], arrive = [none], wait = [after_loads]>
+// CHECK:         fused.sweep {{.*}}launch <variants = [<scalars = value, blocks = [[#]], evict_first_l2_percent = 225>, <scalars = value, blocks = [[#]]>, <scalars = address, blocks = [[#]]>], arrive = [none], wait = [after_loads]>
 // REMARK:      remark: a sweep has its ends in a launch of its own, so no block of a tile waits for its stores
-// REMARK:      remark: a sweep has an evict-first variant: replaced elements leave the cache first if all elements take at most 200 % of the L2 cache
+// REMARK:      remark: a sweep has an evict-first variant: replaced elements leave the cache first if all elements take at most 225 % of the L2 cache
 func.func @chain(%x: !list {foreach.donate = 0 : i64}, %lr: !num) -> !list {
   %s = foreach.reduce add along list (%x = %x as f64 : !list) -> !num {
     foreach.yield %x : f64
