@@ -64,7 +64,7 @@ static constexpr int64_t kCooperativeTiles = 1 << 13;
 static constexpr int64_t kEvictFirstPercent = 97;
 /// The same for a sweep that begins with elements which the sweep before it
 /// left in the cache: replaced elements would evict them. Measured: faster, or
-/// as fast, for up to 120 MB.
+/// as fast, for up to 128 MB.
 static constexpr int64_t kEvictFirstPercentOfReversed = 225;
 
 //===----------------------------------------------------------------------===//
