@@ -280,3 +280,41 @@ def test_a_schedule_that_is_added_later_counts_one_step_where_there_is_state():
     optim.chain(schedule={"kind": "exponential", "gamma": 0.5}, optimizer=optimizer)
     optimizer.step()
     assert param.item() == -1 - 0.5 * 1.5
+
+
+@pytest.mark.parametrize("dtypes", [("float32", "bfloat16"), ("bfloat16", "float32", "float64")])
+@pytest.mark.parametrize("added", [{}, {"ema": 0.5, "zero_grad": True}])
+def test_a_schedule_of_a_rule_with_a_counter_of_its_own(dtypes, added):
+    """Prodigy counts the steps that have changed something, a schedule all."""
+    def made():
+        params = [torch.nn.Parameter(torch.ones(4).to(getattr(torch, dtype))) for dtype in dtypes]
+        return params, optim.Prodigy(params, d0=1e-2, state_dtype="f32")
+
+    (params, ours), (others, theirs) = made(), made()
+    ours = optim.chain(schedule={"kind": "cosine", "steps": 10}, optimizer=ours, **added)
+    for step in range(4):
+        theirs.param_groups[0]["lr"] = 0.5 * (1 + math.cos(math.pi * step / 10))
+        for param in (*params, *others):
+            param.grad = torch.full_like(param, 0.5 + step)
+        ours.step()
+        theirs.step()
+    for param, other in zip(params, others):
+        torch.testing.assert_close(param, other)
+        assert ours.state[param]["step_1"] == 4
+    copied = made()[1]
+    copied = optim.chain(schedule={"kind": "cosine", "steps": 10}, optimizer=copied, **added)
+    copied.load_state_dict(ours.state_dict())
+    assert all(state["step_1"] == 4 for state in copied.state.values())
+
+
+def test_an_average_beside_counters_of_some_element_types():
+    """Elements of bfloat16 that are rounded at random need a step counter, those of float64 do not."""
+    params = [torch.nn.Parameter(torch.ones(4).to(dtype)) for dtype in (torch.bfloat16, torch.float64)]
+    optimizer = optim.chain(ema=0.5, optimizer=optim.SGD(params, lr=0.25, state_dtype="f32", rounding="stochastic"))
+    for _ in range(2):
+        for param in params:
+            param.grad = torch.ones_like(param)
+        optimizer.step()
+    for param in params:
+        assert torch.equal(param, torch.full_like(param, 0.5))
+        assert torch.equal(optimizer.state[param]["ema"].double(), torch.full((4,), 0.625, dtype=torch.float64))

@@ -83,6 +83,8 @@ def _written(spec: Spec, form: Form, others: Sequence[tuple[Spec, Form]]) -> str
         program = spec.program(form.families, form.groups, dict(form.options))
         families, endings = form.families, suffixes(form.families)
         is_changed = form.clip or form.scaled or spec.accumulation != 1 or spec.clip_value is not None or spec.averages
+        # A rule with a counter of its own may get a second one of a schedule.
+        is_changed = is_changed or (spec.shown and len(families) > 1)
         if not is_changed:
             return program
         module = _module(spec, form, program)
@@ -111,10 +113,11 @@ def _written(spec: Spec, form: Form, others: Sequence[tuple[Spec, Form]]) -> str
 def _module(spec: Spec, form: Form, program: str) -> str:
     """The text of the module of one optimizer, whose average starts by a count of its own."""
     module = program if "\n" in program else inspection.emit(program, "foreach")
-    if not spec.averages:
-        return module
-    without = spec.averages(form.families, form.groups, dict(form.options))
-    return _rewrite.count_averages(module, inspection.emit(without, "foreach"), suffixes(form.families))
+    endings = suffixes(form.families)
+    if spec.averages:
+        without = spec.averages(form.families, form.groups, dict(form.options))
+        module = _rewrite.count_averages(module, inspection.emit(without, "foreach"), endings)
+    return _rewrite.name_families(module, endings) if spec.shown else module
 
 
 def reduced_axes(spec: Spec, form: Form) -> set[str]:

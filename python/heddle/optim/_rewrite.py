@@ -262,17 +262,41 @@ def count_averages(text: str, without: str, endings: Sequence[str]) -> str:
     old = {argument.name for argument in Module(without).arguments}
     averages = [f"{AVERAGE}{ending}" for ending in endings]
     added = [argument for argument in module.arguments if argument.name not in {*old, *averages}]
-    if not added:
-        for ending in endings:
+    # A family may have a counter without its average, such as one that rounds at random, while another one has none.
+    counts = {}
+    for ending in endings:
+        own = [argument for argument in added if re.fullmatch(rf"step{ending}(_\d+)?", argument.name)]
+        if not own:
             _count_averages(module, ending)
-        return module.text()
-    if len(added) != len(endings):
+        elif len(own) == 1:
+            counts[own[0].name] = (f"{AVERAGED}{ending}", own[0].type)
+    if len(counts) != len(added):
         names = ", ".join(argument.name for argument in added)
-        raise BadInput(f"program: expected one step counter of the average for each family, found {names}")
-    counts = {argument.name: f"{AVERAGED}{ending}" for argument, ending in zip(added, endings)}
-    module.arguments = [argument._replace(name=counts.get(argument.name, argument.name)) for argument in module.arguments]
-    module.replace_uses({argument.name: (counts[argument.name], argument.type) for argument in added})
+        raise BadInput(f"program: expected at most one step counter of the average for each family, found {names}")
+    _rename(module, counts)
     return module.text()
+
+
+def name_families(text: str, endings: Sequence[str]) -> str:
+    """Names the lists of each family by its ending, also a second one of a name: ``step_f32_1`` becomes ``step_1_f32``."""
+    module = Module(text)
+    names = {}
+    for argument in module.arguments:
+        for ending in filter(None, endings):
+            if found := re.fullmatch(rf"(.+){ending}(_\d+)", argument.name):
+                names[argument.name] = (f"{found[1]}{found[2]}{ending}", argument.type)
+    if not names:
+        return text
+    _rename(module, names)
+    return module.text()
+
+
+def _rename(module: Module, names: dict[str, tuple[str, str]]) -> None:
+    """Gives arguments other names: {name: (new name, type)}."""
+    module.arguments = [
+        argument._replace(name=names.get(argument.name, (argument.name,))[0]) for argument in module.arguments
+    ]
+    module.replace_uses(names)
 
 
 def _count_averages(module: Module, ending: str) -> None:
