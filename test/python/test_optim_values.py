@@ -194,6 +194,52 @@ def test_rates_of_the_groups_of_prodigy():
         scheduler.step()
 
 
+def graded(**options):
+    group = fresh(**options)
+    group["params"][0].grad = torch.ones(3)
+    return group
+
+
+def refuses_steps(optimizer, message):
+    """Every step, not only the first one after the change; none changes anything."""
+    before = [param.detach().clone() for group in optimizer.param_groups for param in group["params"]]
+    for _ in range(2):
+        with pytest.raises(heddle.BadInput, match=message):
+            optimizer.step()
+    assert all(map(torch.equal, before, (param for group in optimizer.param_groups for param in group["params"])))
+
+
+@pytest.mark.parametrize("rates", [(1.0, 0.5), (torch.tensor(1.0), torch.tensor(0.5)), (numpy.float32(1), numpy.float32(0.5))])
+@pytest.mark.parametrize("is_chain", [False, True])
+def test_rates_of_prodigy_that_become_different(rates, is_chain):
+    """They are found in every step, not only in the constructor."""
+    optimizer = heddle.optim.Prodigy([graded(), graded(), graded(lr=0)])
+    if is_chain:
+        optimizer = heddle.optim.chain(optimizer=[heddle.optim.SGD([graded()]), optimizer])
+    optimizer.step()
+    optimizer.step()
+    groups = optimizer.param_groups[-3:]
+    for group, rate in zip(groups, rates):
+        group["lr"] = rate
+    start = r"^optimizers\[1\] \(Prodigy\): " if is_chain else "^"
+    refuses_steps(optimizer, f"{start}lr: expected one value for all parameter groups, or 0 for some, found 0.5, 1.0$")
+    groups[1]["lr"] = rates[0]
+    optimizer.step()
+
+
+@pytest.mark.parametrize("name", ["SGD", "LARS"])
+def test_a_dampening_that_is_set_beside_nesterov(name):
+    optimizer = support.heddle_class(name)([graded(), graded()], momentum=0.9, nesterov=True)
+    for _ in range(2):
+        optimizer.step()
+        optimizer.param_groups[1]["dampening"] = 0.25
+        refuses_steps(optimizer, r"^param_groups\[1\]: expected a dampening of 0 beside nesterov=True, found momentum=0.9, "
+                                 r"dampening=0.25$")
+        optimizer.param_groups[1]["dampening"] = 0
+    optimizer.param_groups[1].update(momentum=0, dampening=0.25)  # which has no effect
+    optimizer.step()
+
+
 @pytest.mark.parametrize("name, options, message", [
     ("AdEMAMix", {"alpha_warmup": -1}, "alpha_warmup: expected a number of steps, 0 or more, or None, found -1"),
     ("AdEMAMix", {"alpha_warmup": NAN}, "alpha_warmup: expected a number of steps"),

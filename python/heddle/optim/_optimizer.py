@@ -24,6 +24,7 @@ from ._group_values import check_values
 from ._hyperparameters import read
 from ._make_parts import make_parts
 from ._members import check_storage_of
+from ._naming import named_owners, naming
 from ._options import need_other_program
 from ._seen import Seen, see
 from ._tail import Tail
@@ -215,6 +216,10 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         """Refuses groups that do not fit each other, or their parameters."""
         if self.spec.stores:
             _storage.check(self.param_groups, averages=self.spec.average is not None)
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """Refuses hyperparameters that do not fit each other, also those that have changed before a step."""
         problem = self.spec.check_groups and self.spec.check_groups(self.param_groups)
         if problem:
             raise BadInput(problem)
@@ -261,6 +266,9 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
                 owner = part.owner()  # this optimizer, or a chain with it
                 if owner is None:
                     continue
+                for each, start in named_owners(owner):
+                    with naming(start):
+                        each._check_together()
                 for share in part.shares:
                     share.hyperparameters.update(owner.param_groups, part.current_stream())
                 if owner._max_norm is not None and part.clips:
@@ -453,6 +461,9 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
             return False
         if changes == self._group_changes:
             return True
+        for each, start in named_owners(self):
+            with naming(start):
+                each._check_together()
         return not any(
             need_other_program(self, share) for parts in self._parts.values() for part in parts for share in part.shares
         )

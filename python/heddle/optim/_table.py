@@ -12,6 +12,7 @@ import math
 from .._values import number, real, short
 from ..errors import BadInput
 from . import _storage
+from ._options import truth
 from ._spec import Spec
 
 TYPE_CHECKING = False
@@ -114,6 +115,29 @@ def _nesterov(group: Mapping[str, Any]) -> str | None:
     return _cautious(group)
 
 
+def _damped(groups: Sequence[Mapping[str, Any]]) -> str | None:
+    """A momentum of 0 turns both off, as after a change of the group."""
+    for place, group in enumerate(groups):
+        is_on = truth(group["nesterov"], "nesterov") and _known(group["momentum"]) not in (0, None)
+        if is_on and (_known(group["dampening"]) not in (0, None) or _is_on_device(group["dampening"])):
+            return (
+                f"param_groups[{place}]: expected a dampening of 0 beside nesterov=True, found "
+                f"momentum={short(group['momentum'])}, dampening={short(group['dampening'])}"
+            )
+    return None
+
+
+def _known(value: Any) -> float | None:
+    """A number, also that of a tensor on the CPU; None for other tensors, which are not read, and other objects."""
+    if isinstance(value, bool):
+        return float(value)
+    return None if _is_on_device(value) else real(value)
+
+
+def _is_on_device(value: Any) -> bool:
+    return hasattr(value, "numel") and value.device.type != "cpu"
+
+
 def _estimate(group: Mapping[str, Any]) -> str | None:
     """As `prodigyopt` and as its formulas need it."""
     if not group["d0"] > 0:
@@ -127,7 +151,7 @@ def _estimate(group: Mapping[str, Any]) -> str | None:
 
 def _rates(groups: Sequence[Mapping[str, Any]]) -> str | None:
     """The estimate is one for all groups, so `prodigyopt` refuses different rates, too. A group of rate 0 stands still."""
-    rates = {group["lr"] for group in groups if isinstance(group["lr"], (int, float)) and group["lr"] != 0}
+    rates = {_known(group["lr"]) for group in groups} - {0.0, None}
     if len(rates) > 1:
         found = ", ".join(map(str, sorted(rates)))
         return f"lr: expected one value for all parameter groups, or 0 for some, found {found}"
@@ -235,6 +259,7 @@ SPECS: dict[str, Spec] = {
             counted={"dampening": "nesterov"},
             checked=("lr", "momentum", "weight_decay"),
             check=_nesterov,
+            check_groups=_damped,
             functional=("momentum_buffer",),
             positional=("has_sparse_grad", "foreach", "fused", "grad_scale", "found_inf"),
             unneeded={"momentum_buffer": "momentum"},
@@ -583,6 +608,7 @@ SPECS: dict[str, Spec] = {
             counted={"dampening": "nesterov"},
             checked=("lr", "momentum", "weight_decay", "trust_coefficient", "eps"),
             check=_lars,
+            check_groups=_damped,
             meanings={
                 "trust_coefficient": "the ratio of the norms of a step and of its parameter.",
                 "eps": "added to the norm of the gradient.",
