@@ -596,9 +596,11 @@ def test_a_learning_rate_of_any_real_type(name):
             heddle.optim.SGD([params[0]], lr=torch.tensor(-2.0).to(getattr(torch, name)))
 
 
-@pytest.mark.parametrize("wrong", [Refusing(), numpy.ones(2)])
-def test_options_that_cannot_be_tested_are_named(wrong):
-    for name, option in (("SGD", "nesterov"), ("SGD", "maximize"), ("AdamW", "amsgrad")):
+@pytest.mark.parametrize("wrong", [Refusing(), numpy.ones(2), "no", "", 2, 0.5, None, [True]])
+def test_options_that_are_neither_true_nor_false_are_named(wrong):
+    flags = (("SGD", "nesterov"), ("SGD", "maximize"), ("AdamW", "amsgrad"), ("AdamW", "cautious"), ("ADOPT", "clip"),
+             ("AdaBelief", "rectify"), ("Prodigy", "safeguard_warmup"))
+    for name, option in flags:
         param = torch.nn.Parameter(torch.ones(3))
         param.grad = torch.ones(3)
         with pytest.raises(TypeError, match=f"^{option}: expected True or False"):
@@ -608,6 +610,17 @@ def test_options_that_cannot_be_tested_are_named(wrong):
         optimizer.param_groups[0][option] = wrong
         with pytest.raises(TypeError, match=f"^{option}: expected True or False"):
             optimizer.step()
+
+
+@pytest.mark.parametrize("value", [True, False, 1, 0, numpy.bool_(True), numpy.bool_(False), numpy.int64(1), torch.tensor(True)],
+                         ids=repr)
+def test_options_that_are_true_or_false(value):
+    params = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]
+    for param in params:
+        param.grad = torch.ones(3)
+    heddle.optim.AdamW(params[:1], maximize=value).step()
+    torch.optim.AdamW(params[1:], maximize=bool(value)).step()
+    torch.testing.assert_close(*params)
 
 
 def test_parameters_that_the_caller_replaced_by_something_else():

@@ -12,7 +12,7 @@ from .._values import number, real, short
 from ..errors import BadInput
 from . import _storage
 from ._hyperparameters import check_readable, number_of, read
-from ._options import truth
+from ._options import flag, truth
 from ._torch import NAMES, torch
 
 TYPE_CHECKING = False
@@ -31,8 +31,9 @@ def check_values(group: Mapping[str, Any], spec: Spec) -> None:
     if spec.stores:
         _storage.options_of(group)
     for name, default in spec.defaults.items():
-        if (isinstance(default, bool) and name in spec.options) or name in spec.ignored:
-            truth(group.get(name, default) if name in spec.added else group[name], name)
+        is_flag = isinstance(default, bool) and name in spec.options
+        if is_flag or name in spec.ignored:
+            (flag if is_flag else truth)(group.get(name, default) if name in spec.added else group[name], name)
     for name in spec.parts:
         read(group, name, spec.parts)  # as many numbers as the program has
     for name in spec.checked:

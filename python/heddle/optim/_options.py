@@ -7,7 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 from .._refusals import REFUSALS
-from .._values import number, short
+from .._values import is_boolean, is_freed, number, short, whole
 from . import _storage
 from ._hyperparameters import number_of, read
 from ._naming import naming
@@ -28,7 +28,7 @@ def switches_of(group: Mapping[str, Any], spec: Spec) -> tuple[Any, ...]:
     entries = {**spec.defaults, **spec.fixed}
     switches = {name: _is_on(read(group, name, spec.parts), name, spec) for name in spec.switches}
     options = (
-        (truth(group.get(name, entries[name]), name) and switches.get(spec.needs.get(name, ""), True))
+        (flag(group.get(name, entries[name]), name) and switches.get(spec.needs.get(name, ""), True))
         if isinstance(entries.get(name), bool)
         else _plain_option(group.get(name, entries.get(name)), name)
         for name in spec.options
@@ -88,8 +88,21 @@ def _is_on(value: Any, name: str, spec: Spec) -> bool:
     return number(value, name) > 0
 
 
+def flag(value: Any, name: str) -> bool:
+    """An option that is True or False, of Python or of any library, or 0 or 1."""
+    if type(value) is bool:
+        return value
+    try:
+        if (is_boolean(value) and not is_freed(value)) or whole(value) in (0, 1):
+            return bool(value)
+        cause = None
+    except REFUSALS as error:  # such as a tensor of a transform of torch.func
+        cause = error
+    raise TypeError(f"{name}: expected True or False, found {short(value)}") from cause
+
+
 def truth(value: Any, name: str) -> bool:
-    """An option that is true or false."""
+    """An entry that is kept for torch's optimizer, of any type that is true or false."""
     if type(value) is bool:
         return value
     try:

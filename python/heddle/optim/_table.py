@@ -12,7 +12,7 @@ import math
 from .._values import number, real, short
 from ..errors import BadInput
 from . import _storage
-from ._options import truth
+from ._options import flag
 from ._spec import Spec
 
 TYPE_CHECKING = False
@@ -118,7 +118,7 @@ def _nesterov(group: Mapping[str, Any]) -> str | None:
 def _damped(groups: Sequence[Mapping[str, Any]]) -> str | None:
     """A momentum of 0 turns both off, as after a change of the group."""
     for place, group in enumerate(groups):
-        is_on = truth(group["nesterov"], "nesterov") and _known(group["momentum"]) not in (0, None)
+        is_on = flag(group["nesterov"], "nesterov") and _known(group["momentum"]) not in (0, None)
         if is_on and (_known(group["dampening"]) not in (0, None) or _is_on_device(group["dampening"])):
             return (
                 f"param_groups[{place}]: expected a dampening of 0 beside nesterov=True, found "
