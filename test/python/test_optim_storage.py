@@ -307,6 +307,79 @@ def test_loaded_masters_that_do_not_fit_write_nothing(master, value, message, dt
     assert same(before, others) and not loaded.state
 
 
+@pytest.mark.parametrize("dtype", [torch.int32, torch.bool, torch.int16])
+def test_loaded_masters_of_integers(dtype):
+    params = parameters()
+    optimizer = heddle.optim.AdamW(params, master="f32")
+    run(optimizer, params, 1)
+    saved = copy.deepcopy(optimizer.state_dict())
+    saved["state"][1]["master_param"] = saved["state"][1]["master_param"].to(dtype)
+    before = heddle.optim.masters(optimizer)
+    with pytest.raises(BadInput, match="state 'master_param' of parameter 1 of group 0: expected a tensor of torch.float32.* found"):
+        optimizer.load_state_dict(saved)
+    assert same(before, heddle.optim.masters(optimizer))
+
+
+@pytest.mark.parametrize("master, key", [("f32", "master_param"), ("split", "param_low")])
+@pytest.mark.parametrize("name", ["AdamW", "SGD", "Lion", "Prodigy"])
+@pytest.mark.parametrize("how", ["steps", "load", "copy"])
+@pytest.mark.parametrize("many", [True, False])
+def test_masters_that_are_lost(master, key, name, how, many):
+    """The state of a parameter that has had one is refused without it, in a step and in a load; nothing is written."""
+    options = {"master": master, "state_dtype": torch.float32, **({"momentum": 0.9} if name == "SGD" else {})}
+    params = parameters()[: None if many else 1]
+    optimizer = getattr(heddle.optim, name)(params, **options)
+    run(optimizer, params, 3)
+    whole = copy.deepcopy(optimizer.state_dict())
+    if how == "load":
+        optimizer.load_state_dict(copy.deepcopy(whole))
+    elif how == "copy":
+        optimizer = copy.deepcopy(optimizer)
+        params = optimizer.param_groups[0]["params"]
+        set_gradients(params, 3)
+    optimizer.state[params[0]].pop(key)
+    before = [param.detach().clone() for param in params]
+    for _ in range(2):
+        with pytest.raises(BadInput, match=f"^state '{key}' of parameter 0 of group 0: expected a tensor of shape .*load_masters"):
+            optimizer.step()
+    assert same(before, params)
+    lacking = optimizer.state_dict()
+    assert key not in lacking["state"][0]
+    other = getattr(heddle.optim, name)(parameters()[: len(params)], **options)
+    with pytest.raises(BadInput, match=rf"^state_dict\['state'\]\[0\]\['{key}'\]: expected a tensor of .*found none beside"):
+        other.load_state_dict(lacking)
+    assert not other.state
+    optimizer.state[params[0]].clear()
+    run(optimizer, params, 1)
+    optimizer.load_state_dict(whole)
+    run(optimizer, params, 1)
+
+
+@pytest.mark.parametrize("master, key", [("f32", "master_param"), ("split", "param_low")])
+def test_state_without_masters_is_loaded(master, key):
+    """That of PyTorch, or of an optimizer without them: also after it was saved again before a step, or after a step of some."""
+    params = parameters()
+    theirs = torch.optim.AdamW(params)
+    run(theirs, params, 2)
+    ours = heddle.optim.AdamW(params, master=master)
+    ours.load_state_dict(copy.deepcopy(theirs.state_dict()))
+    with torch.no_grad():
+        params[2].mul_(2)  # the model may be loaded after the state
+    saved = copy.deepcopy(ours.state_dict())
+    assert all(key in state for state in saved["state"].values()) and not any(key in each for each in ours.state.values())
+    set_gradients(params[:1], 2)
+    params[1].grad = params[2].grad = params[3].grad = None
+    ours.step()
+    assert [key in ours.state[param] for param in params] == [True, False, False, False]
+    for state in (saved, copy.deepcopy(ours.state_dict())):
+        others = [torch.nn.Parameter(param.detach().clone()) for param in params]
+        again = heddle.optim.AdamW(others, master=master)
+        again.load_state_dict(state)
+        run(again, others, 1)
+        assert all(key in again.state[param] for param in others)
+    run(ours, params, 1, 3)
+
+
 def test_state_of_torch_without_step_counter():
     """PyTorch's SGD keeps no step counter; one that random rounding needs must not make the first step of a buffer."""
     param = torch.nn.Parameter(torch.zeros(3))

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .._refusals import REFUSALS
-from .._values import listed, plain, real, short
+from .._values import listed, number, plain, real, short
 from ..errors import BadInput
 from . import _rewrite
 from ._checks import check_memory, check_single, kind_error
+from ._hyperparameters import check_readable, read
 from ._members import member_name
-from ._torch import is_freed, lacks_memory, local, torch
+from ._torch import is_distributed, is_freed, lacks_memory, local, torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,8 +79,8 @@ def _is_key(value: Any) -> bool:
     return True
 
 
-def states_of(optimizer: Optimizer, loaded: Mapping[str, Any]) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
-    """The name of each parameter in messages, the parameter, and its loaded state.
+def states_of(optimizer: Optimizer, loaded: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any, Mapping[str, Any]]]:
+    """The name of each parameter in messages, its key, the parameter, and its loaded state.
 
     Parameters beyond the shorter one of two lists are left out: PyTorch refuses lists of different lengths.
 
@@ -93,11 +94,13 @@ def states_of(optimizer: Optimizer, loaded: Mapping[str, Any]) -> Iterator[tuple
             name, state = member_name(own, index, place), loaded["state"][key]
             if not isinstance(state, Mapping):
                 raise BadInput(f"state of parameter {name}: expected a dictionary, found {short(state)}")
-            yield name, param, state
+            yield name, key, param, state
 
 
 def check_states(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
-    """Refuses state in freed memory, of another kind of numbers than its parameter, and counters that count no steps.
+    """Refuses state that does not fit its parameter, and counters that count no steps.
+
+    A tensor may have another shape, be no dense one, be in no memory, or have another kind of numbers.
 
     Entries that are not those of the optimizer may have any type.
 
@@ -107,25 +110,88 @@ def check_states(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
     spec = optimizer.spec
     large = {*spec.large, *([_rewrite.AVERAGE] if spec.averages is not None else [])}
     counters: list[tuple[str, Any]] = []
-    for name, param, state in states_of(optimizer, loaded):
+    for name, place, param, state in states_of(optimizer, loaded):
         for key, value in state.items():
             what = f"state '{key}' of parameter {name}"
+            where = f"state_dict['state'][{place!r}][{key!r}]"
             # Tensors of fake modes have no memory either, but PyTorch does not read it.
             if isinstance(value, torch.Tensor) and is_freed(local(value)):
                 check_memory(what, local(value))
             if value is None:
                 continue
+            if isinstance(value, torch.Tensor) and value.device.type == "meta" != param.device.type:
+                raise BadInput(f"{where}: expected a tensor with data, found one on the device meta; load data first")
             if key in large:
+                _check_shape(where, value, param)
                 _check_large(what, value, param.dtype)
             elif key in spec.single or key == _STEP:
                 _check_single(what, value)
+                _check_one(where, value)
             if key == _STEP:
                 counters.append((what, value))
     _check_counters(counters)
 
 
+def _check_shape(where: str, value: Any, param: Any) -> None:
+    """Refuses what is no dense tensor of the shape of its parameter."""
+    shape = tuple(param.shape)
+    if not isinstance(value, torch.Tensor):
+        raise BadInput(f"{where}: expected a tensor of shape {shape}, found {short(value)}")
+    _check_dense(where, value)
+    if value.shape != param.shape:
+        raise BadInput(
+            f"{where}: expected a tensor of shape {shape}, found shape {tuple(value.shape)}; load the state of an optimizer "
+            "whose parameters have the same shapes, in the same order"
+        )
+    if is_distributed(value) != is_distributed(param):
+        raise BadInput(
+            f"{where}: expected a tensor that is distributed as its parameter is; load the state of sharded parameters with "
+            "torch.distributed.checkpoint.state_dict.set_optimizer_state_dict"
+        )
+
+
+def _check_one(where: str, value: Any) -> None:
+    """Refuses a tensor that is no dense one of one element."""
+    if isinstance(value, torch.Tensor):
+        _check_dense(where, value)
+        if value.numel() != 1:
+            raise BadInput(f"{where}: expected one value, found shape {tuple(value.shape)}")
+
+
+def _check_dense(where: str, value: Any) -> None:
+    if value.is_nested or value.is_quantized or local(value).layout is not torch.strided:
+        kind = "a nested one" if value.is_nested else "a quantized one" if value.is_quantized else f"layout {value.layout}"
+        raise BadInput(f"{where}: expected a dense tensor, found {kind}; make one of to_dense() or dequantize()")
+
+
+def check_values(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
+    """Refuses entries of groups that are no numbers. As in PyTorch, numbers may be out of their range.
+
+    Raises:
+        BadInput: the message names the group and the entry.
+    """
+    spec = optimizer.spec
+    known = {*spec.parts, *spec.checked}
+    known |= {name for name, default in spec.defaults.items() if type(default) in (int, float) or name in spec.optional}
+    names = [name for name in known if name not in {*spec.options, *spec.ignored, *spec.of_constructor}]
+    for place, group in enumerate(loaded["param_groups"]):
+        for name in names:
+            key, index = spec.parts.get(name, (name, None))
+            value = group.get(key)
+            if key not in group or (value is None and spec.defaults.get(name, 0) is None):
+                continue
+            where = f"state_dict['param_groups'][{place}]['{key}']"
+            if index is not None:
+                parts = {other: (where, at) for other, (own, at) in spec.parts.items() if own == key}
+                value, where = read({where: value}, name, parts), f"{where}[{index}]"
+            if isinstance(value, torch.Tensor):
+                check_readable(where, value)
+            else:
+                number(value, where)
+
+
 def _check_large(what: str, value: Any, dtype: Any) -> None:
-    if not isinstance(value, torch.Tensor) or not (dtype.is_floating_point or dtype.is_complex):
+    if not (dtype.is_floating_point or dtype.is_complex):
         return  # the step refuses it
     is_number = value.dtype.is_floating_point or value.dtype.is_complex
     if not is_number or value.dtype.is_complex != dtype.is_complex:

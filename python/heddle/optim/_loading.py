@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..errors import BadInput
 from . import _average, _begun, _masters
-from ._loaded import check_form, check_states
+from ._loaded import check_form, check_states, check_values
 from ._origin import check_origin
 from ._tail import Tail
 from ._torch import copy_into, is_distributed, torch
@@ -63,6 +63,7 @@ def load(optimizer: Optimizer, state_dict: dict[str, Any], of_torch: Callable[[d
 def _check(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
     """Refuses state that does not fit."""
     check_origin(optimizer, loaded)
+    check_values(optimizer, loaded)
     check_states(optimizer, loaded)
     if optimizer.spec.stores:
         _masters.check_loaded(optimizer, loaded)
@@ -146,6 +147,7 @@ def _complete(optimizer: Optimizer) -> None:
         group.update(spec.fixed)  # state of torch.optim.Adam that AdamW loads
         for name, value in _average.entries(spec).items():
             group.setdefault(name, value)
+    _masters.remember(optimizer)
 
 
 def _keep_tensors(state: Mapping[Any, Any], before: Mapping[Any, Any]) -> None:

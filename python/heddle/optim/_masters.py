@@ -6,7 +6,9 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-from .._values import short
+from collections.abc import Mapping
+
+from .._values import listed, short
 from ..errors import BadInput
 from . import _storage, _stored_tensors
 from ._checks import check_memory, check_state
@@ -14,12 +16,12 @@ from ._groups import pairs_of, state_of
 from ._loaded import states_of
 from ._naming import named_owners, naming
 from ._overlap import elements_overlap
-from ._torch import copy_into, is_distributed, local, making_tensors, torch
+from ._torch import copy_into, is_distributed, lacks_memory, local, making_tensors, torch
 from ._tracking import peek
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from ._optimizer import Optimizer
@@ -78,6 +80,8 @@ def _check_list(what: str, key: str, value: Any, param: Any) -> None:
         raise BadInput(f"{what}: expected a tensor of shape {tuple(param.shape)}, found {found}")
     if key == _storage.LOW and value.dtype != torch.int16:
         raise BadInput(f"{what}: expected a tensor of torch.int16, found {value.dtype}")
+    if key == _storage.MASTER and not (value.is_floating_point() or value.is_complex()):
+        raise BadInput(f"{what}: expected a tensor of torch.float32, or another width of it, found {value.dtype}")
     _check_numbers(what, value)
 
 
@@ -211,12 +215,74 @@ def check_loaded(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
     Raises:
         BadInput: a tensor has another shape or element type, or its parameter is in no memory.
     """
-    for name, param, state in states_of(optimizer, loaded):
+    for name, _, param, state in states_of(optimizer, loaded):
         for key in _storage.TYPES:
             value = state.get(key)
             if value is not None:
                 _check_list(f"state '{key}' of parameter {name}", key, value, param)
                 check_memory(f"parameter {name}", local(param), written=True)
+    _check_complete(optimizer, loaded)
+
+
+def _check_complete(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
+    """Refuses state that lacks its exact parameters: the low bits would be lost.
+
+    State that was saved without them, such as that of PyTorch, is accepted.
+    """
+    for own, group in zip(optimizer.param_groups, loaded["param_groups"]):
+        states = [(place, param, loaded["state"].get(place)) for param, place in zip(own["params"], group["params"])]
+        states = [each for each in states if isinstance(each[-1], Mapping)]
+        if not (group.get("master") or any(_has_list(state) for _, _, state in states)):
+            continue
+        for place, param, state in states:
+            key = _key(own, param)
+            if key is not None and not _has_list(state) and _has_others(optimizer, state):
+                expected = "a tensor of torch.int16" if key == _storage.LOW else "a tensor of torch.float32"
+                raise BadInput(
+                    f"state_dict['state'][{place!r}]['{key}']: expected {expected} and shape {tuple(param.shape)}, found "
+                    f"none beside {listed(map(repr, state))}, so the low bits of the parameter are lost; load the state as "
+                    "it was saved, or that of float32_state_dict(optimizer), which has no such entries, and set the "
+                    "parameters with load_masters"
+                )
+
+
+def _has_list(state: Mapping[str, Any]) -> bool:
+    return any(state.get(key) is not None for key in _storage.TYPES)
+
+
+def _has_others(optimizer: Optimizer, state: Mapping[str, Any]) -> bool:
+    """Whether a step has made the state."""
+    spec = optimizer.spec
+    return any(state.get(key) is not None for key in (*spec.large, *spec.single, "step"))
+
+
+def remember(optimizer: Optimizer) -> None:
+    """Records which state has exact parameters or their lower halves, after all state was replaced."""
+    for param, state in dict.items(optimizer.state):
+        for key, had in _storage.HAD.items():
+            if isinstance(state, dict) and peek(state, key) is not None:
+                optimizer._hidden.setdefault(param, {})[had] = True
+            else:
+                optimizer._hidden.get(param, {}).pop(had, None)
+
+
+def complete(optimizer: Optimizer, states: Mapping[Any, Any], places: Mapping[Any, Any]) -> None:
+    """Adds the lists that the next step would make to plain dictionaries, as after a load of PyTorch's state.
+
+    Args:
+        optimizer: the optimizer.
+        states: the dictionaries, which are changed.
+        places: the key of each parameter in `states`.
+    """
+    for group in optimizer.param_groups:
+        if not group.get("master"):
+            continue
+        for param in group["params"]:
+            state, key = states.get(places.get(param)), _key(group, param)
+            is_due = key is not None and isinstance(state, dict) and not _has_list(state) and _has_others(optimizer, state)
+            if is_due and _storage.HAD[key] not in optimizer._hidden.get(param, {}) and not lacks_memory(local(param)):
+                value = param.detach()
+                state[key] = torch.zeros_like(value, dtype=torch.int16) if key == _storage.LOW else value.to(torch.float32)
 
 
 def _check_numbers(what: str, value: Any) -> None:
@@ -254,6 +320,7 @@ def restore(optimizer: Optimizer, entries: Sequence[Mapping[str, Any]], loaded: 
             raw = loaded["state"].get(place)
             if isinstance(raw, dict) and param in optimizer.state:
                 _restore_state(group, param, optimizer.state[param], raw)
+    remember(optimizer)
 
 
 def _restore_state(group: Mapping[str, Any], param: Any, state: Any, raw: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import collections
 
-from . import _begun
+from . import _begun, _masters
 from ._tracking import States
 
 TYPE_CHECKING = False
@@ -34,6 +34,7 @@ def plain_state(optimizer: Optimizer, found: dict[str, Any]) -> dict[str, Any]:
             places.setdefault(param, place)
         for each in optimizer._owners:
             _begun.leave_out(each, found["state"], places)
+            _masters.complete(each, found["state"], places)
     return found
 
 

@@ -190,6 +190,10 @@ class StateLists:
             for place, state in zip(places, visible)
             if self.has(each, place)
         )
+        for each in self.lists:
+            for place in places if each.key in _storage.TYPES else ():
+                if self.has(each, place):
+                    self.hidden_of(place)[_storage.HAD[each.key]] = True
         self._layouts = _fast.layouts(tensors, self._api)
         self._bytes = bytearray(8 * len(tensors))
         _fast.addresses(tensors, self._api, self._bytes, self._layouts)
@@ -235,8 +239,11 @@ class StateLists:
         # An entry that is counted is missing until a step sets it.
         needed = [key for key in keys if key not in set_later]
         known = {*keys, *_storage.TYPES, *counts, *set_later}
+        lists = [each for each in self.lists if each.key in _storage.TYPES]
         others = []
         for place, state in zip(places, states):
+            if lists:
+                self._check_lists(lists, place, state)
             is_other = any(key not in known for key in dict.keys(state))
             if is_other and keys and not any(key in state for key in keys):
                 others.append((self._members.all[place].named("state of "), state))
@@ -260,6 +267,21 @@ class StateLists:
                 f"{'starts' if len(others) == 1 else 'start'} with new state",
                 stacklevel=2,
             )
+
+    def _check_lists(self, lists: Sequence[StateList], place: int, state: Any) -> None:
+        """Refuses state that has lost its exact parameters, or their lower halves, since an earlier step or load."""
+        member = self._members.all[place]
+        had = self._all_hidden.get(member.param) or {}
+        for each in lists:
+            if self.has(each, place) and _storage.HAD[each.key] in had and peek(state, each.key) is None:
+                found = [key for key in (*self._spec.large, *self._spec.single, "step") if peek(state, key) is not None]
+                if found:
+                    what = member.named(f"state '{each.key}' of ")
+                    raise BadInput(
+                        f"{what}: expected a tensor of shape {tuple(member.param.shape)}, "
+                        f"found none beside {listed(map(repr, found))}; set the parameters with load_masters, or clear the "
+                        "state of the parameter: its next step then creates all entries"
+                    )
 
     def _fitting(self, each: StateList, place: int, value: Any) -> Any:
         """The state itself, or a copy on the device, of the element type and in the order that the program needs."""
