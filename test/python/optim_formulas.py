@@ -467,6 +467,7 @@ def _needs_momentum(options, default=0):
 CONTRADICTIONS = {
     "SGD": _needs_momentum,
     "RMSprop": _needs_momentum,
+    "AdaBelief": lambda options: options.get("fixed_decay") and options.get("weight_decouple") is False,
     "LARS": lambda options: _needs_momentum(options, default=0.9),
 }
 

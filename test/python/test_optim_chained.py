@@ -460,8 +460,8 @@ def test_parameters_that_share_memory():
 @pytest.mark.parametrize("given, message", [
     ([], r"^optimizer: expected an optimizer of heddle.optim or a list of them, found \[\]$"),
     (3, "^optimizer: expected an optimizer of heddle.optim or a list of them, found builtins.int$"),
-    (["sgd", 3], r"^optimizer\[1\]: expected an optimizer of heddle.optim, found builtins.int$"),
-    (["sgd", "torch"], r"^optimizer\[1\]: expected an optimizer of heddle.optim, found torch.optim.sgd.SGD$"),
+    (["sgd", 3], r"^optimizers\[1\]: expected an optimizer of heddle.optim, found builtins.int$"),
+    (["sgd", "torch"], r"^optimizers\[1\]: expected an optimizer of heddle.optim, found torch.optim.sgd.SGD$"),
     (["sgd", "same"], "^optimizer: expected each optimizer once, found SGD twice"),
 ])
 def test_what_is_no_list_of_optimizers(given, message):

@@ -186,8 +186,10 @@ def test_copies_keep_the_tail(copied):
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (dict(accumulation=0), "accumulation: expected a finite number of at least 1, found 0"),
-    (dict(accumulation=math.inf), "accumulation: expected a finite number of at least 1, found inf"),
+    (dict(accumulation=0), "^accumulation: expected a whole number of at least 1, found 0"),
+    (dict(accumulation=2.5), "^accumulation: expected a whole number of at least 1, found 2.5"),
+    (dict(accumulation=math.inf), "^accumulation: expected a whole number of at least 1, found inf"),
+    (dict(accumulation=math.nan), "^accumulation: expected a whole number of at least 1, found nan"),
     (dict(clip_grad_value=-1), "clip_grad_value: expected a number of at least 0"),
     (dict(clip_grad_norm=1, clip_grad_value=1), "clip_grad_value: expected None beside clip_grad_norm"),
     (dict(ema=1), "ema: expected a decay above 0 and below 1"),

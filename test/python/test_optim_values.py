@@ -34,7 +34,7 @@ OPTIONS = {
 CASES = [(name, option) for name, options in OPTIONS.items() for option in options.split()]
 #: PyTorch's SGD compares with `<`, so it takes NaN. An infinite momentum makes every parameter NaN in the first steps.
 REFUSED = {("SGD", "lr", "nan"), ("SGD", "momentum", "nan"), ("SGD", "weight_decay", "nan"), ("SGD", "momentum", "inf"),
-           ("RMSprop", "momentum", "inf")}
+           ("SGD", "dampening", "nan"), ("ASGD", "t0", "nan"), ("RMSprop", "momentum", "inf")}
 #: Options that older versions of PyTorch do not check.
 UNCHECKED = {("ASGD", option) for option in ("lambd", "alpha")
              if f"Invalid {option} value" not in inspect.getsource(torch.optim.ASGD.__init__)}
@@ -247,6 +247,14 @@ def test_a_dampening_that_is_set_beside_nesterov(name):
     ("LARS", {"dampening": NAN}, "dampening: expected a finite number, found nan"),
     ("LARS", {"dampening": -INF}, "dampening: expected a finite number, found -inf"),
     ("SGD", {"nesterov": True}, "requires a momentum and zero dampening, found momentum=0, dampening=0"),
+    ("SGD", {"dampening": NAN, "momentum": 0.9}, "^dampening: expected a number other than NaN, found nan"),
+    ("SGD", {"cautious": True}, "^cautious: expected False beside momentum=0, found True: it requires a momentum above 0"),
+    ("RMSprop", {"cautious": True}, "^cautious: expected False beside momentum=0, found True"),
+    ("ASGD", {"t0": NAN}, "^t0: expected a number of steps, which may be infinite, found nan"),
+    ("Rprop", {"step_sizes": (NAN, 1)}, "^step_sizes: expected the smallest, .* found nan, 1"),
+    ("Rprop", {"step_sizes": (5, 1)}, "^step_sizes: expected the smallest, .* found 5, 1"),
+    ("Rprop", {"step_sizes": (-1, 1)}, "^step_sizes: expected the smallest, .* found -1, 1"),
+    ("AdaBelief", {"fixed_decay": True, "weight_decouple": False}, "^fixed_decay: expected False beside weight_decouple=False"),
 ])
 def test_values_out_of_range(name, options, message):
     with pytest.raises(heddle.BadInput, match=message):

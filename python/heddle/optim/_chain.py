@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @overload
 def chain(
     *,
-    accumulation: float = 1,
+    accumulation: int = 1,
     clip_grad_norm: float | None = None,
     clip_grad_value: float | None = None,
     ema: float | None = None,
@@ -39,7 +39,7 @@ def chain(
 @overload
 def chain(
     *,
-    accumulation: float = 1,
+    accumulation: int = 1,
     clip_grad_norm: float | None = None,
     clip_grad_value: float | None = None,
     ema: float | None = None,
@@ -51,7 +51,7 @@ def chain(
 
 def chain(
     *,
-    accumulation: float = 1,
+    accumulation: int = 1,
     clip_grad_norm: float | None = None,
     clip_grad_value: float | None = None,
     ema: float | None = None,
@@ -80,7 +80,7 @@ def chain(
     unscaling by a GradScaler, the norm is that of the unscaled gradients.
 
     Args:
-        accumulation: gradients are sums over this many backward passes, and are divided by it; at least 1, and finite.
+        accumulation: gradients are sums over this many backward passes, and are divided by it; a whole number.
         clip_grad_norm: the largest norm; None turns clipping off. ``optimizer.clip_grad_norm`` can be set later, and
             compiles nothing.
         clip_grad_value: the largest magnitude of an element of a gradient, as `torch.nn.utils.clip_grad_value_` limits it;
@@ -128,7 +128,7 @@ def _members(optimizer: Any) -> list[Optimizer]:
     is_list = isinstance(optimizer, (list, tuple))
     given = {"optimizer": optimizer}
     if is_list:
-        given = {f"optimizer[{place}]": each for place, each in enumerate(optimizer)}
+        given = {f"optimizers[{place}]": each for place, each in enumerate(optimizer)}
     for name, each in given.items():
         if not isinstance(each, Optimizer):
             raise BadInput(

@@ -83,7 +83,7 @@ _ADAM: dict[str, Any] = {
 
 def _cautious(group: Mapping[str, Any]) -> str | None:
     if group.get("cautious") and group["momentum"] <= 0:
-        return "Cautious updates require a momentum"
+        return f"cautious: expected False beside momentum={short(group['momentum'])}, found True: it requires a momentum above 0"
     return None
 
 
@@ -115,6 +115,25 @@ def _nesterov(group: Mapping[str, Any]) -> str | None:
     return _cautious(group)
 
 
+def _sgd(group: Mapping[str, Any]) -> str | None:
+    if _is_nan(group["dampening"]):
+        return f"dampening: expected a number other than NaN, found {short(group['dampening'])}"
+    return _nesterov(group)
+
+
+def _start(group: Mapping[str, Any]) -> str | None:
+    if _is_nan(group["t0"]):
+        return f"t0: expected a number of steps, which may be infinite, found {short(group['t0'])}"
+    return None
+
+
+def _decays(group: Mapping[str, Any]) -> str | None:
+    """`adabelief_pytorch` ignores the first without the second."""
+    if group["fixed_decay"] and not group["weight_decouple"]:
+        return "fixed_decay: expected False beside weight_decouple=False, found True: only a decoupled decay can be fixed"
+    return None
+
+
 def _damped(groups: Sequence[Mapping[str, Any]]) -> str | None:
     """A momentum of 0 turns both off, as after a change of the group."""
     for place, group in enumerate(groups):
@@ -131,7 +150,14 @@ def _known(value: Any) -> float | None:
     """A number, also that of a tensor on the CPU; None for other tensors, which are not read, and other objects."""
     if isinstance(value, bool):
         return float(value)
-    return None if _is_on_device(value) else real(value)
+    if _is_on_device(value):
+        return None
+    return real(value.detach() if hasattr(value, "detach") else value)
+
+
+def _is_nan(value: Any) -> bool:
+    number = _known(value)
+    return number is not None and math.isnan(number)
 
 
 def _is_on_device(value: Any) -> bool:
@@ -167,7 +193,7 @@ def _warmups(group: Mapping[str, Any]) -> str | None:
 
 
 def _lars(group: Mapping[str, Any]) -> str | None:
-    if isinstance(group["dampening"], (int, float)) and not math.isfinite(group["dampening"]):
+    if not math.isfinite(_known(group["dampening"]) or 0):
         return f"dampening: expected a finite number, found {short(group['dampening'])}"
     return _nesterov(group)
 
@@ -177,11 +203,17 @@ def _rho(group: Mapping[str, Any]) -> str | None:
 
 
 def _etas(group: Mapping[str, Any]) -> str | None:
+    for name in ("etas", "step_sizes"):
+        for value in group[name]:
+            if real(value) is None and not hasattr(value, "numel"):
+                raise TypeError(f"{name}: expected numbers, found {short(value)}")
     less, more = group["etas"]
-    for value in (less, more, *group["step_sizes"]):
-        if real(value) is None and not hasattr(value, "numel"):
-            raise TypeError(f"etas and step_sizes: expected numbers, found {short(value)}")
-    return None if 0 < less < 1 < more else f"Invalid eta values: {less}, {more}"
+    if not 0 < less < 1 < more:
+        return f"Invalid eta values: {less}, {more}"
+    least, most = group["step_sizes"]
+    if not 0 <= least <= most:
+        return f"step_sizes: expected the smallest, at least 0, and then the largest step size, found {least}, {most}"
+    return None
 
 
 #: The meaning of the arguments that several optimizers have.
@@ -258,7 +290,7 @@ SPECS: dict[str, Spec] = {
             hidden={"step": "momentum_buffer"},
             counted={"dampening": "nesterov"},
             checked=("lr", "momentum", "weight_decay"),
-            check=_nesterov,
+            check=_sgd,
             check_groups=_damped,
             functional=("momentum_buffer",),
             positional=("has_sparse_grad", "foreach", "fused", "grad_scale", "found_inf"),
@@ -375,6 +407,7 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay",),
             initial={"eta": "lr"},
             checked=("lr", "lambd", "alpha", "weight_decay"),
+            check=_start,
             functional=("ax", "mu", "eta", "step"),
             positional=("foreach", "maximize", "differentiable", "capturable", "has_complex"),
             meanings={
@@ -485,12 +518,13 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay",),
             parts=_BETAS,
             checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
+            check=_decays,
             meanings={
                 "betas": "the decay rates of the mean of gradients and of their variance.",
                 "eps": "added to the variance and to the denominator.",
                 "amsgrad": "whether to divide by the largest variance so far; a rectified step ignores it.",
                 "weight_decouple": "whether to apply the decay to the parameters, not to the gradients.",
-                "fixed_decay": "whether a decoupled decay is not multiplied by the learning rate.",
+                "fixed_decay": "whether the decay, which must be decoupled, is not multiplied by the learning rate.",
                 "rectify": "whether to rectify the variance, as RAdam does.",
                 "degenerated_to_sgd": "whether a rectified optimizer steps while there is no variance yet.",
             },

@@ -87,7 +87,9 @@ def tail(
     accumulation: Any, clip_value: Any, ema: Any, zero_grad: Any, schedule: Mapping[str, Any] | str | None
 ) -> Tail:
     """Checks the arguments of `chain`."""
-    count = _number("accumulation", accumulation, "a finite number of at least 1", lambda value: 1 <= value < math.inf)
+    count = _number(
+        "accumulation", accumulation, "a whole number of at least 1", lambda value: value >= 1 and value % 1 == 0
+    )
     value = None
     if clip_value is not None:
         value = _number("clip_grad_value", clip_value, "a number of at least 0 or None", lambda value: value >= 0)
