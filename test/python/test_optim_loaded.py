@@ -190,6 +190,98 @@ def test_other_dictionaries_are_accepted():
     optimizer.step()
 
 
+#: Values that do not fit an entry of the state of a parameter of shape (3, 4), and what is found.
+_UNFIT = [
+    ("exp_avg", torch.zeros(9), r"expected a tensor of shape \(3, 4\), found shape \(9,\); load the state of an optimizer"),
+    ("exp_avg", torch.zeros(()), r"expected a tensor of shape \(3, 4\), found shape \(\); "),
+    ("exp_avg", "x", r"expected a tensor of shape \(3, 4\), found 'x'"),
+    ("exp_avg", [1.0], r"expected a tensor of shape \(3, 4\), found \[1.0\]"),
+    ("exp_avg", 0.5, r"expected a tensor of shape \(3, 4\), found 0.5"),
+    ("exp_avg", torch.zeros(3, 4).to_sparse(), "expected a dense tensor, found layout torch.sparse_coo"),
+    ("exp_avg", torch.zeros(3, 4, device="meta"), "expected a tensor with data, found one on the device meta"),
+    ("exp_avg", None, "expected a tensor as large as its parameter, found none beside 'exp_avg_sq', 'mu_product', 'step'"),
+    ("step", None, "expected one value, found none beside 'exp_avg', 'exp_avg_sq', 'mu_product'"),
+    ("step", torch.zeros(2), r"expected one value, found shape \(2,\)"),
+    ("step", torch.zeros((), device="meta"), "expected a tensor with data"),
+    ("mu_product", torch.ones(3, 4), r"expected one value, found shape \(3, 4\)"),
+    ("mine", torch.ones(2, device="meta"), "expected a tensor with data"),
+]
+
+
+@pytest.mark.parametrize("key, value, message", _UNFIT, ids=str)
+@pytest.mark.parametrize("how", ["alone", "chain"])
+def test_state_that_does_not_fit(key, value, message, how):
+    """The error has the place in the dictionary. Nothing is written, also to the other optimizers of a chain."""
+    params = support.parameters(shapes=[(2,), (3, 4)])
+    if how == "alone":
+        optimizer, prefix = stepped(heddle.optim.NAdam, params), ""
+    else:
+        first, second = heddle.optim.SGD(params[:1], momentum=0.9), heddle.optim.NAdam(params[1:])
+        optimizer, prefix = heddle.optim.chain(optimizer=[first, second]), r"optimizers\[1\] \(NAdam\): "
+        stepped(lambda _: optimizer, None)
+    loaded = with_entry(optimizer, 1, key, value)
+    loaded["param_groups"][0]["lr"] = 123.0
+    check_refused(optimizer, loaded, rf"^{prefix}state_dict\['state'\]\[1\]\['{key}'\]: {message}")
+    if value is None:
+        del loaded["state"][1][key]
+        check_refused(optimizer, loaded, rf"^{prefix}state_dict\['state'\]\[1\]\['{key}'\]: {message}")
+    support.set_gradients(params)
+    optimizer.step()
+
+
+def test_state_without_any_entry_is_accepted():
+    params = support.parameters(shapes=[(3, 4), (2,)])
+    optimizer = stepped(heddle.optim.AdamW, params)
+    loaded = copy.deepcopy(optimizer.state_dict())
+    loaded["state"][0] = dict.fromkeys(loaded["state"][0])
+    loaded["state"][1] = {}
+    optimizer.load_state_dict(loaded)
+    optimizer.step()
+    assert all(optimizer.state[param]["step"] == 1 for param in params)
+
+
+@pytest.mark.parametrize("key, value, message", [
+    ("lr", "x", r"\['lr'\]: expected a number, found 'x'"), ("lr", None, r"\['lr'\]: expected a number, found NoneType"),
+    ("lr", torch.ones(2), r"\['lr'\]: expected a number or a tensor of one element, found shape \(2,\)"),
+    ("betas", None, r"\['betas'\]: expected 2 numbers, found None"),
+    ("betas", (0.9, "x"), r"\['betas'\]\[1\]: expected a number, found 'x'"),
+    ("betas", (0.9,), r"\['betas'\]: expected 2 numbers, found \(0.9,\)"),
+    ("eps", None, r"\['eps'\]: expected a number, found NoneType"),
+    ("weight_decay", 1j, r"\['weight_decay'\]: expected a number, found 1j"),
+], ids=str)
+def test_groups_whose_entries_are_no_numbers(key, value, message):
+    params = support.parameters(shapes=[(3, 4), (2,)])
+    optimizer = stepped(heddle.optim.AdamW, [{"params": [param]} for param in params])
+    loaded = copy.deepcopy(optimizer.state_dict())
+    loaded["param_groups"][1][key] = value
+    check_refused(optimizer, loaded, rf"^state_dict\['param_groups'\]\[1\]{message}")
+
+
+@pytest.mark.parametrize("name", SPECS)
+@pytest.mark.parametrize("changes", [{"lr": True}, {"lr": torch.tensor(0.25)}, {"lr": 2}, {"weight_decay": -1.0}], ids=str)
+def test_numbers_of_any_kind_and_range_are_loaded(name, changes):
+    needed = {"momentum": 0.9} if name in ("SGD", "RMSprop", "LARS") else {}
+    optimizer = stepped(support.heddle_class(name), support.parameters(shapes=[(3, 4)]), **needed)
+    loaded = copy.deepcopy(optimizer.state_dict())
+    if not changes.keys() <= loaded["param_groups"][0].keys():
+        pytest.skip("no such entry")
+    loaded["param_groups"][0].update(changes)
+    optimizer.load_state_dict(loaded)
+    assert all(optimizer.param_groups[0][key] == value for key, value in changes.items())
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_every_class_loads_its_own_state(name):
+    """Also without the entries of its options, and with entries of the caller that have the names of another class."""
+    needed = {"momentum": 0.9} if name in ("SGD", "RMSprop", "LARS") else {}
+    optimizer = stepped(support.heddle_class(name), support.parameters(shapes=[(3, 4), ()]), **needed)
+    loaded = copy.deepcopy(optimizer.state_dict())
+    for state in loaded["state"].values():
+        state["exp_inf" if name != "Adamax" else "prev"] = torch.ones(5)
+    optimizer.load_state_dict(loaded)
+    optimizer.step()
+
+
 @pytest.mark.parametrize("name", SPECS)
 def test_the_table_has_the_state_of_every_class(name):
     """With each of its options."""

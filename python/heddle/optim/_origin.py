@@ -10,6 +10,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from .._values import listed, real, short
 from ..errors import BadInput
 from . import _storage
@@ -19,7 +21,7 @@ from ._table import SPECS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from typing import Any
 
     from ._optimizer import Optimizer
@@ -47,8 +49,14 @@ def _required(spec: Spec) -> set[str]:
 
 
 def _states(spec: Spec) -> set[str]:
-    """The entries of a parameter's state, of the classes that PyTorch has, too."""
-    return {*(spec.functional or ()), "step"} if is_torchs(spec) else set()
+    """The entries of a parameter's state, with all options."""
+    return {*spec.large, *spec.single, "step"}
+
+
+def _needed(spec: Spec) -> set[str]:
+    """The entries that the state of every parameter has after a step."""
+    own = _states(spec) if spec.functional is None else set(spec.functional)
+    return own - {*spec.unneeded, *spec.hidden, *spec.hidden.values()}
 
 
 def check_origin(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
@@ -67,6 +75,7 @@ def check_origin(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
     _check_groups(spec, groups, own={name for group in optimizer.param_groups for name in group})
     _check_states(spec, states)
     _check_options(spec, loaded)
+    _check_complete(spec, loaded)
 
 
 def _check_groups(spec: Spec, groups: list[set[str]], own: set[str]) -> None:
@@ -94,8 +103,8 @@ def _check_groups(spec: Spec, groups: list[set[str]], own: set[str]) -> None:
 def _check_states(spec: Spec, states: Iterable[set[str]]) -> None:
     own = _states(spec)
     others = {name for other in SPECS.values() for name in _states(other)} - own
-    for found in states if own else ():
-        missing = own - set(spec.unneeded) - {"step"} - found
+    for found in states:
+        missing = _needed(spec) - {"step"} - found
         if missing and found & others:
             raise BadInput(
                 f"state_dict: expected the state of {spec.name}, with {_words(own - set(spec.unneeded))}, found state with "
@@ -109,7 +118,7 @@ def _check_options(spec: Spec, loaded: Mapping[str, Any]) -> None:
     An entry that a step may skip (`Spec.hidden`) can be missing.
     """
     options = {key: option for key, option in spec.unneeded.items() if key not in spec.hidden.values()}
-    others = set(spec.functional or ()) - set(spec.unneeded)
+    others = _needed(spec)
     for group in loaded["param_groups"] if options else ():
         for place in group["params"]:
             state = loaded["state"].get(place)
@@ -121,6 +130,21 @@ def _check_options(spec: Spec, loaded: Mapping[str, Any]) -> None:
                         f"{short(group[option])}, found {_words(map(str, state))}; load the state of an optimizer with the "
                         "same option"
                     )
+
+
+def _check_complete(spec: Spec, loaded: Mapping[str, Any]) -> None:
+    """Refuses state that lacks an entry beside others. The step would refuse it, when the state before is gone."""
+    needed = _needed(spec)
+    for place in (place for group in loaded["param_groups"] for place in group["params"]):
+        state = loaded["state"].get(place)
+        absent = [key for key in needed if state.get(key) is None] if isinstance(state, Mapping) else []
+        if absent and len(absent) < len(needed):
+            expected = "a tensor as large as its parameter" if min(absent) in spec.large else "one value"
+            raise BadInput(
+                f"state_dict['state'][{place!r}]['{min(absent)}']: expected {expected}, found none beside "
+                f"{_words(needed - set(absent))}; load the state of an optimizer with the same entries, or leave out all "
+                "state of the parameter: its next step then creates all entries"
+            )
 
 
 def _is_on(value: Any) -> bool:

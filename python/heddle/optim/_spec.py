@@ -156,7 +156,8 @@ class Spec:
     averages: Callable[[Sequence[Family], bool, Mapping[str, Any]], str] | None = None
     #: Whether the program sets gradients to zero.
     zeroes: bool = False
-    #: {"max_exp_avg_sq": "amsgrad"}: the function takes an empty list of the first if the second is false or 0.
+    #: {"max_exp_avg_sq": "amsgrad"}: there is no state of the first if the second is false or 0, and the function takes an
+    #: empty list of it.
     unneeded: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: The meaning of entries that other optimizers do not have, or that have another meaning there.
     meanings: Mapping[str, str] = dataclasses.field(default_factory=dict)

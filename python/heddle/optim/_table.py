@@ -528,6 +528,7 @@ SPECS: dict[str, Spec] = {
                 "rectify": "whether to rectify the variance, as RAdam does.",
                 "degenerated_to_sgd": "whether a rectified optimizer steps while there is no variance yet.",
             },
+            unneeded={"max_exp_avg_var": "amsgrad"},
             large=("exp_avg", "exp_avg_var", "max_exp_avg_var"),
             doc="AdaBelief (Zhuang et al., 2020): divides by the distance of the gradients from their mean; the formulas "
             "are those of the package `adabelief_pytorch`.",
@@ -623,6 +624,7 @@ SPECS: dict[str, Spec] = {
                 "weight_decay": "the weight decay, which is not multiplied by the learning rate.",
                 "centered": "whether to divide by an estimate of the variance of gradients, after 10 steps.",
             },
+            unneeded={"exp_mean_avg_beta2": "centered", "max_exp_avg_sq": "amsgrad"},
             large=("exp_avg", "exp_avg_sq", "exp_mean_avg_beta2", "max_exp_avg_sq"),
             single=("exp_avg_lr_1",),
             doc="LaProp (Ziyin et al., 2020): momentum of gradients that are scaled already; the formulas are those of the "
@@ -667,6 +669,7 @@ SPECS: dict[str, Spec] = {
                 "grad_averaging": "whether to take a mean of scaled gradients, not a sum.",
                 "amsgrad": "whether to divide by the largest mean of squared norms so far.",
             },
+            unneeded={"max_exp_avg_sq": "amsgrad"},
             large=("exp_avg",),
             single=("exp_avg_sq", "max_exp_avg_sq"),
             doc="NovoGrad (Ginsburg et al., 2019): one second moment for each tensor; the formulas are those of NeMo's "
