@@ -84,8 +84,8 @@ def _written(spec: Spec, form: Form, others: Sequence[tuple[Spec, Form]]) -> str
         families, endings = form.families, suffixes(form.families)
         is_changed = form.clip or form.scaled or spec.accumulation != 1 or spec.clip_value is not None or spec.averages
         # A rule with a counter of its own may get a second one of a schedule.
-        is_changed = is_changed or (spec.shown and len(families) > 1)
-        if not is_changed:
+        has_counters = spec.shown and len(families) > 1
+        if not (is_changed or has_counters):
             return program
         module = _module(spec, form, program)
     else:

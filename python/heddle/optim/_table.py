@@ -177,7 +177,7 @@ def _estimate(group: Mapping[str, Any]) -> str | None:
 
 def _rates(groups: Sequence[Mapping[str, Any]]) -> str | None:
     """The estimate is one for all groups, so `prodigyopt` refuses different rates, too. A group of rate 0 stands still."""
-    rates = {_known(group["lr"]) for group in groups} - {0.0, None}
+    rates = {rate for group in groups if (rate := _known(group["lr"]))}
     if len(rates) > 1:
         found = ", ".join(map(str, sorted(rates)))
         return f"lr: expected one value for all parameter groups, or 0 for some, found {found}"
