@@ -113,55 +113,62 @@ def check_states(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
     for name, place, param, state in states_of(optimizer, loaded):
         for key, value in state.items():
             what = f"state '{key}' of parameter {name}"
-            where = f"state_dict['state'][{place!r}][{key!r}]"
             # Tensors of fake modes have no memory either, but PyTorch does not read it.
             if isinstance(value, torch.Tensor) and is_freed(local(value)):
                 check_memory(what, local(value))
             if value is None:
                 continue
             if isinstance(value, torch.Tensor) and value.device.type == "meta" != param.device.type:
-                raise BadInput(f"{where}: expected a tensor with data, found one on the device meta; load data first")
+                raise BadInput(
+                    f"{_where(place, key)}: expected a tensor with data, found one on the device meta; load data first"
+                )
             if key in large:
-                _check_shape(where, value, param)
+                _check_shape(place, key, value, param)
                 _check_large(what, value, param.dtype)
             elif key in spec.single or key == _STEP:
                 _check_single(what, value)
-                _check_one(where, value)
+                _check_one(place, key, value)
             if key == _STEP:
                 counters.append((what, value))
     _check_counters(counters)
 
 
-def _check_shape(where: str, value: Any, param: Any) -> None:
+def _where(place: Any, key: Any) -> str:
+    """An entry of the state dictionary in messages."""
+    return f"state_dict['state'][{place!r}][{key!r}]"
+
+
+def _check_shape(place: Any, key: Any, value: Any, param: Any) -> None:
     """Refuses what is no dense tensor of the shape of its parameter."""
-    shape = tuple(param.shape)
     if not isinstance(value, torch.Tensor):
-        raise BadInput(f"{where}: expected a tensor of shape {shape}, found {short(value)}")
-    _check_dense(where, value)
+        raise BadInput(f"{_where(place, key)}: expected a tensor of shape {tuple(param.shape)}, found {short(value)}")
+    _check_dense(place, key, value)
     if value.shape != param.shape:
         raise BadInput(
-            f"{where}: expected a tensor of shape {shape}, found shape {tuple(value.shape)}; load the state of an optimizer "
-            "whose parameters have the same shapes, in the same order"
+            f"{_where(place, key)}: expected a tensor of shape {tuple(param.shape)}, found shape {tuple(value.shape)}; load "
+            "the state of an optimizer whose parameters have the same shapes, in the same order"
         )
     if is_distributed(value) != is_distributed(param):
         raise BadInput(
-            f"{where}: expected a tensor that is distributed as its parameter is; load the state of sharded parameters with "
-            "torch.distributed.checkpoint.state_dict.set_optimizer_state_dict"
+            f"{_where(place, key)}: expected a tensor that is distributed as its parameter is; load the state of sharded "
+            "parameters with torch.distributed.checkpoint.state_dict.set_optimizer_state_dict"
         )
 
 
-def _check_one(where: str, value: Any) -> None:
+def _check_one(place: Any, key: Any, value: Any) -> None:
     """Refuses a tensor that is no dense one of one element."""
     if isinstance(value, torch.Tensor):
-        _check_dense(where, value)
+        _check_dense(place, key, value)
         if value.numel() != 1:
-            raise BadInput(f"{where}: expected one value, found shape {tuple(value.shape)}")
+            raise BadInput(f"{_where(place, key)}: expected one value, found shape {tuple(value.shape)}")
 
 
-def _check_dense(where: str, value: Any) -> None:
-    if value.is_nested or value.is_quantized or local(value).layout is not torch.strided:
+def _check_dense(place: Any, key: Any, value: Any) -> None:
+    if value.is_nested or value.is_quantized or value.layout is not torch.strided:
         kind = "a nested one" if value.is_nested else "a quantized one" if value.is_quantized else f"layout {value.layout}"
-        raise BadInput(f"{where}: expected a dense tensor, found {kind}; make one of to_dense() or dequantize()")
+        raise BadInput(
+            f"{_where(place, key)}: expected a dense tensor, found {kind}; make one of to_dense() or dequantize()"
+        )
 
 
 def check_values(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:

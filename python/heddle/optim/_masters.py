@@ -235,8 +235,10 @@ def _check_complete(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
         if not (group.get("master") or any(_has_list(state) for _, _, state in states)):
             continue
         for place, param, state in states:
+            if _has_list(state) or not _has_others(optimizer, state):
+                continue
             key = _key(own, param)
-            if key is not None and not _has_list(state) and _has_others(optimizer, state):
+            if key is not None:
                 expected = "a tensor of torch.int16" if key == _storage.LOW else "a tensor of torch.float32"
                 raise BadInput(
                     f"state_dict['state'][{place!r}]['{key}']: expected {expected} and shape {tuple(param.shape)}, found "
@@ -247,7 +249,7 @@ def _check_complete(optimizer: Optimizer, loaded: Mapping[str, Any]) -> None:
 
 
 def _has_list(state: Mapping[str, Any]) -> bool:
-    return any(state.get(key) is not None for key in _storage.TYPES)
+    return state.get(_storage.LOW) is not None or state.get(_storage.MASTER) is not None
 
 
 def _has_others(optimizer: Optimizer, state: Mapping[str, Any]) -> bool:
@@ -278,9 +280,11 @@ def complete(optimizer: Optimizer, states: Mapping[Any, Any], places: Mapping[An
         if not group.get("master"):
             continue
         for param in group["params"]:
-            state, key = states.get(places.get(param)), _key(group, param)
-            is_due = key is not None and isinstance(state, dict) and not _has_list(state) and _has_others(optimizer, state)
-            if is_due and _storage.HAD[key] not in optimizer._hidden.get(param, {}) and not lacks_memory(local(param)):
+            state = states.get(places.get(param))
+            if not isinstance(state, dict) or _has_list(state) or not _has_others(optimizer, state):
+                continue
+            key = _key(group, param)
+            if key and _storage.HAD[key] not in optimizer._hidden.get(param, {}) and not lacks_memory(local(param)):
                 value = param.detach()
                 state[key] = torch.zeros_like(value, dtype=torch.int16) if key == _storage.LOW else value.to(torch.float32)
 
