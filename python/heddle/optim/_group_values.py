@@ -11,8 +11,8 @@ import math
 from .._values import number, real, short
 from ..errors import BadInput
 from . import _storage
+from ._flags import flag, truth
 from ._hyperparameters import check_readable, number_of, read
-from ._options import flag, truth
 from ._torch import NAMES, torch
 
 TYPE_CHECKING = False

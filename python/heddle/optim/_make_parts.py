@@ -12,10 +12,11 @@ import operator
 
 from ..errors import BadInput
 from . import _join, _norm, _programs, _stored_tensors
+from ._flags import truth
 from ._groups import check_groups, params_of
 from ._members import Member, member_name
 from ._naming import named_owners, naming
-from ._options import options_of, switches_of, truth
+from ._options import options_of, switches_of
 from ._part import Part
 from ._seen import see
 from ._share import Share

@@ -12,7 +12,7 @@ import math
 from .._values import number, real, short
 from ..errors import BadInput
 from . import _storage
-from ._options import flag
+from ._flags import flag
 from ._spec import Spec
 
 TYPE_CHECKING = False
