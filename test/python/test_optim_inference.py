@@ -108,7 +108,7 @@ def test_masters_and_loaded_state(master):
         exact = heddle.optim.masters(optimizer)
         heddle.optim.load_masters(optimizer, exact)
         saved = optimizer.state_dict()
-        saved["state"] = {place: {key: value.double() for key, value in state.items() if key != "param_low"}
+        saved["state"] = {place: {key: value if key == "param_low" else value.double() for key, value in state.items()}
                           for place, state in saved["state"].items()}
         optimizer.load_state_dict(saved)
     optimizer.step()
