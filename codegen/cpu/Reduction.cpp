@@ -411,23 +411,30 @@ void Reduction::overGroups(const Lanes &all, Value *first, Value *lanes) {
   b.CreateCall(groupsFunction(), arguments);
 }
 
-llvm::Function *Reduction::statesFunction() {
-  std::string name = nameOf("over_states");
+llvm::Function *Reduction::functionOfStates(
+    const llvm::Twine &named,
+    llvm::function_ref<State(Value *states, Value *count)> combined) {
+  std::string name = nameOf(named);
   if (llvm::Function *made = ir.module.getFunction(name))
     return made;
   llvm::IRBuilderBase::InsertPointGuard guard(b);
   llvm::Function *function =
       ir.function(name, stateType(), {b.getPtrTy(), b.getInt64Ty()});
-  Value *states = function->getArg(0), *count = function->getArg(1);
-  // Most members have one tile.
-  ir.when(b.CreateICmpEQ(count, ir.i64(1)),
-          [&] { b.CreateRet(pack(combine(neutral(), load(states)))); });
-  Lanes lanes = makeLanes("state");
-  Value *used = ir.smaller(count, ir.i64(threads));
-  clearLanes(lanes, used);
-  addToLanes(states, count, lanes, threads);
-  b.CreateRet(pack(overBlock(lanes, used)));
+  b.CreateRet(pack(combined(function->getArg(0), function->getArg(1))));
   return function;
+}
+
+llvm::Function *Reduction::statesFunction() {
+  return functionOfStates("over_states", [&](Value *states, Value *count) {
+    // Most members have one tile.
+    ir.when(b.CreateICmpEQ(count, ir.i64(1)),
+            [&] { b.CreateRet(pack(combine(neutral(), load(states)))); });
+    Lanes lanes = makeLanes("state");
+    Value *used = ir.smaller(count, ir.i64(threads));
+    clearLanes(lanes, used);
+    addToLanes(states, count, lanes, threads);
+    return overBlock(lanes, used);
+  });
 }
 
 void Reduction::addToLanes(Value *states, Value *count, const Lanes &lanes,
@@ -443,23 +450,18 @@ void Reduction::addToLanes(Value *states, Value *count, const Lanes &lanes,
 }
 
 llvm::Function *Reduction::listFunction() {
-  std::string name = nameOf("over_list");
-  if (llvm::Function *made = ir.module.getFunction(name))
-    return made;
-  llvm::IRBuilderBase::InsertPointGuard guard(b);
-  llvm::Function *function =
-      ir.function(name, stateType(), {b.getPtrTy(), b.getInt64Ty()});
-  Value *states = function->getArg(0), *count = function->getArg(1);
-  Lanes lanes = makeLanes("state", list_threads), warps = makeLanes("warp", 32);
-  Value *used = ir.smaller(count, ir.i64(list_threads));
-  clearLanes(lanes, used);
-  clearLanes(warps, ir.i64(32));
-  addToLanes(states, count, lanes, list_threads);
-  ir.loop(ir.ceilDiv(used, 32), "warp", [&](Value *warp) {
-    storeLane(overWarp(lanes, b.CreateMul(warp, ir.i64(32))), warps, warp);
+  return functionOfStates("over_list", [&](Value *states, Value *count) {
+    Lanes lanes = makeLanes("state", list_threads);
+    Lanes warps = makeLanes("warp", 32);
+    Value *used = ir.smaller(count, ir.i64(list_threads));
+    clearLanes(lanes, used);
+    clearLanes(warps, ir.i64(32));
+    addToLanes(states, count, lanes, list_threads);
+    ir.loop(ir.ceilDiv(used, 32), "warp", [&](Value *warp) {
+      storeLane(overWarp(lanes, b.CreateMul(warp, ir.i64(32))), warps, warp);
+    });
+    return overWarp(warps, ir.i64(0));
   });
-  b.CreateRet(pack(overWarp(warps, ir.i64(0))));
-  return function;
 }
 
 State Reduction::overList(Value *states, Value *count) {

@@ -72,6 +72,12 @@ private:
   llvm::Function *groupsFunction();
   llvm::Function *statesFunction();
   llvm::Function *listFunction();
+  /// A function of states in memory and their number. `combined` emits its body
+  /// and the state that it returns.
+  llvm::Function *functionOfStates(
+      const llvm::Twine &named,
+      llvm::function_ref<State(llvm::Value *states, llvm::Value *count)>
+          combined);
   /// Combines 32 lanes, beginning with lane `first`, as a warp does.
   State overWarp(const Lanes &lanes, llvm::Value *first);
   /// Combines states in memory with lanes: state k with lane k mod `places`.
