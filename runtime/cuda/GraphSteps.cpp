@@ -111,7 +111,9 @@ Expected<Launch> StepBuilder::kernel(const PlanNode &node,
     launch.block = 32;
     return launch;
   }
-  if (!replayed && kernels.awaitsCompilation(variant.entry)) {
+  // An attribute of the function is set below for dynamic shared memory.
+  bool canWait = !replayed && variant.sharedBytes == 0;
+  if (canWait && kernels.awaitsCompilation(variant.entry)) {
     launch.entry = variant.entry;
   } else {
     Expected<CUfunction> function =
