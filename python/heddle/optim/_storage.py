@@ -37,7 +37,7 @@ MASTER, LOW, FIRST_BLOCK, SEED = "master_param", "param_low", "first_block", "se
 #: The element types of lists whose type is not that of the other state.
 TYPES = {MASTER: "f32", LOW: "i16"}
 
-#: The entries of hidden state by which a step knows that state has had such a list: then it is not made anew.
+#: The hidden entries that say that a state has had such a list. A step does not make the list again.
 HAD = {key: f"had_{key}" for key in TYPES}
 
 _SHORT = ("f16", "bf16")
