@@ -309,7 +309,8 @@ def Foreach_JoinOp : Foreach_Op<"join", [Pure]> {
   let summary = "the float with these halves";
   let description = [{
     Adds the lower half, a signed number, to the bits of the upper half. If these are the results of `foreach.high` and
-    `foreach.low` for one float, the result is that float, also if the upper half is infinite.
+    `foreach.low` for one float, the result is that float, also if the upper half is infinite. No float has an upper half
+    of 0 and a negative lower half. For such halves the result is the upper half: somebody has set it to 0 since.
 
     ```mlir
     %x = foreach.join %high, %low : f32

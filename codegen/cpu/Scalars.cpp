@@ -413,8 +413,11 @@ LValue Emitter::special(foreach::LowOp) const {
 
 LValue Emitter::special(foreach::JoinOp) const {
   LValue high = at(0), bits = b.CreateBitCast(high, b.getInt32Ty());
-  return b.CreateBitCast(b.CreateAdd(bits, b.CreateSExt(at(1), b.getInt32Ty())),
-                         high->getType());
+  LValue low = b.CreateSExt(at(1), b.getInt32Ty());
+  LValue isZero = b.CreateIsNull(b.CreateShl(bits, 1));
+  LValue least = b.CreateSelect(isZero, b.getInt32(0), b.getInt32(-0x8000));
+  low = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, low, least);
+  return b.CreateBitCast(b.CreateAdd(bits, low), high->getType());
 }
 
 /// Philox4x32-10; see foreach.random.

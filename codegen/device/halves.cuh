@@ -11,8 +11,11 @@ __device__ __forceinline__ float high(float x) {
 // The rest of the bits. If it is negative, the upper half is the next bf16 away from 0.
 __device__ __forceinline__ short low(float x) { return x == x ? static_cast<short>(__float_as_uint(x)) : 0; }
 
+// No float has the upper half 0 and a negative lower half: somebody wrote that 0 since, and 0 is the number.
 __device__ __forceinline__ float join(float high, short low) {
-  return __uint_as_float(__float_as_uint(high) + static_cast<unsigned>(static_cast<int>(low)));
+  unsigned bits = __float_as_uint(high);
+  int rest = bits << 1 == 0 && low < 0 ? 0 : low;
+  return __uint_as_float(bits + static_cast<unsigned>(rest));
 }
 
 } // namespace heddle

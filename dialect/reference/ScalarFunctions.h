@@ -147,6 +147,8 @@ inline int64_t lowOf(double a) {
   return std::isnan(a) ? 0 : static_cast<int16_t>(bitsOf(a, 32));
 }
 inline double joinOf(double high, int64_t low) {
+  if (high == 0)
+    low = std::max<int64_t>(low, 0);
   return floatOf(bitsOf(high, 32) + low, 32);
 }
 

@@ -53,6 +53,24 @@ def test_masters_have_the_bits_of_float32(name, master):
     assert all(other.state[param][key].dtype == kind for param in params)
 
 
+def test_a_pruning_mask_writes_zeros():
+    """A zero with the lower half of the earlier number is at most a denormal, not NaN."""
+    params = parameters()
+    optimizer = heddle.optim.SGD(params, lr=0.5, master="split")
+    run(optimizer, params, 3)
+    lows = [optimizer.state[param]["param_low"] for param in params]
+    assert all((low < 0).any() and (low > 0).any() for low in lows[:3])
+    with torch.no_grad():
+        for param in params:
+            param.copy_(torch.where(torch.arange(param.numel()).view(param.shape) % 3 == 0, -0.0, 0.0))
+    for exact, low in zip(heddle.optim.masters(optimizer), lows):
+        assert (exact.abs() < 5e-41).all() and torch.equal(exact != 0, low > 0)
+    set_gradients(params, 3)
+    optimizer.step()
+    for param, exact in zip(params, heddle.optim.masters(optimizer)):
+        assert torch.equal(exact, -0.5 * param.grad.float())
+
+
 def test_state_of_16_bits():
     params = parameters(torch.float32)
     optimizer = heddle.optim.AdamW(params, state_dtype=torch.bfloat16, rounding="stochastic", seed=5)

@@ -59,8 +59,11 @@ def list_dtype(key: str, state: Any) -> Any:
 
 def joined(param: Any, low: Any) -> Any:
     """The float32 numbers whose upper halves are `param` and whose lower halves are `low`."""
-    bits = param.detach().to(torch.float32).view(torch.int32) + low.to(torch.int32)
-    return bits.view(torch.float32)
+    high = param.detach().to(torch.float32).view(torch.int32)
+    low = low.to(torch.int32)
+    # No float has an upper half of 0 and a negative lower half: somebody has set the parameter to 0 since.
+    low = torch.where(high << 1 == 0, low.clamp(min=0), low)
+    return (high + low).view(torch.float32)
 
 
 def split(master: Any) -> tuple[Any, Any]:
