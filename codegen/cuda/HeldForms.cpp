@@ -92,7 +92,8 @@ void SegmentEmitter::emitHeldTile() {
   auto upTo = [](int64_t columns) {
     return "tile.columns <= " + std::to_string(columns);
   };
-  std::string fits = upTo(slots.held.columns);
+  std::string fits = upTo(slots.held.columns),
+              single = "if (tile.columns == 1)\n  " + held(1, 1) + "else";
   if (!slots.columns) {
     int64_t most = mostHeldColumns(sweep, layout, segment);
     bool holdsWide = most > slots.held.columns;
@@ -104,7 +105,7 @@ void SegmentEmitter::emitHeldTile() {
                               ? ""
                               : "Held == " + std::to_string(entries.front()),
                 orFirst = entries.empty() ? "" : isFirst + " || ";
-    os << "if (tile.columns == " << kNarrowItems - 1 << ")\n  "
+    os << single << " if (tile.columns == " << kNarrowItems - 1 << ")\n  "
        << held(kNarrowItems - 1, kNarrowItems - 1)
        << "else if (tile.columns <= " << kNarrowItems << ")\n  "
        << held(kNarrowItems, 0);
@@ -147,7 +148,8 @@ void SegmentEmitter::emitHeldTile() {
   fits = "if (" + fits + ")";
   os << fits << " {\n";
   os.indent();
-  os << "if (" << blockOfTile() << " > 0)\n  return;\n" << held(kHeldItems, 0);
+  os << "if (" << blockOfTile() << " > 0)\n  return;\n"
+     << single << "\n  " << held(kHeldItems, 0);
   if (slots.endsMembers)
     os << "if (heddle::arrives_last(&params.table.tickets[tile.member], "
           "tile.tiles))\n  "

@@ -46,14 +46,8 @@ bool RowsEmitter::isPrintedSlow(Operation *op) const {
          });
 }
 
-/// A thread that only maps elements need not hold its part of a row, and leaves
-/// registers to the traversal of wider rows.
-std::string RowsEmitter::heldItems() const {
-  return slots.columns ? std::to_string(kHeldItems / 2) : "Items";
-}
-
 void RowsEmitter::beginHeldItems() {
-  os << "#pragma unroll\nfor (int k = 0; k < " << heldItems() << "; ++k) {\n";
+  os << "#pragma unroll\nfor (int k = 0; k < " << heldItems << "; ++k) {\n";
   os.indent();
 }
 
@@ -145,7 +139,7 @@ void RowsEmitter::loadHeld(const Slice &elements) {
     bool isElement = levels.of(argument).level == Level::element;
     std::string name = scope.declare(argument);
     os << computedType(argument.getType()) << ' ' << name << "[" << rowsAtOnce
-       << "]" << (isElement ? "[" + heldItems() + "]" : "") << ";\n";
+       << "]" << (isElement ? "[" + heldItems + "]" : "") << ";\n";
     scope.bind(argument, name + "[" + nthRow + "]" + (isElement ? "[k]" : ""));
   }
   {
@@ -226,7 +220,7 @@ LogicalResult RowsEmitter::emitHeldElements(unsigned phase) {
     SmallVector<Value> computed = kept;
     computed.append(work.roots);
     computed = valuesIn(slice, computed);
-    declareArrays(computed, "[" + heldItems() + "]", "[k]");
+    declareArrays(computed, "[" + heldItems + "]", "[k]");
     if (failed(emitBranchless([&] { return printHeldElements({}, slice); })))
       return failure();
     bindArrays(computed);
@@ -235,7 +229,7 @@ LogicalResult RowsEmitter::emitHeldElements(unsigned phase) {
     heldValues.insert(kept.begin(), kept.end());
     return success();
   }
-  declareArrays(kept, "[" + heldItems() + "]", "[k]");
+  declareArrays(kept, "[" + heldItems + "]", "[k]");
   if (work.reduced.empty() && kept.empty())
     declareDivisors(slice);
   if (failed(printHeldElements(work, slice)))
@@ -389,22 +383,26 @@ void RowsEmitter::declareGroup() {
   group = scope.fresh("group");
   if (layout.heldParts)
     declareParts("Sure >= Items / 2 || Items <= " + std::to_string(kHeldItems));
-  os << "heddle::row_group<" << layout.threads
-     << (slots.columns ? "" : ", Items, Sure")
+  os << "heddle::row_group<" << layout.threads << ", Items, Sure"
      << (hasWarpForms() ? ", Lanes" : "") << "> " << group << "("
      << (layout.heldParts ? parts : "static_cast<int>(tile.columns)") << ");\n";
   nthRow = scope.freshOwn("r");
-  rowsAtOnce = "1";
-  if (slots.columns)
-    return;
   rowsAtOnce = scope.fresh("rows_at_once");
-  os << "constexpr int " << rowsAtOnce << " = Items <= " << kNarrowItems
-     << " ? " << layout.narrowRows << " : "
-     << (layout.shortRows == 1
-             ? ""
-             : "Items == " + std::to_string(kHeldItems) + " ? " +
-                   std::to_string(layout.shortRows) + " : ")
-     << "1;\n";
+  heldItems = "Items";
+  if (slots.columns) {
+    // A thread that only maps elements need not hold its part of a row, and
+    // leaves registers to the traversal of wider rows.
+    heldItems = scope.fresh("items");
+    os << "constexpr int " << heldItems
+       << " = Items == 1 ? 1 : " << kHeldItems / 2 << ";\n";
+  }
+  os << "constexpr int " << rowsAtOnce << " = Items == 1 ? "
+     << layout.singleRows << " : ";
+  if (!slots.columns)
+    os << "Items <= " << kNarrowItems << " ? " << layout.narrowRows << " : ";
+  if (!slots.columns && layout.shortRows != 1)
+    os << "Items == " << kHeldItems << " ? " << layout.shortRows << " : ";
+  os << "1;\n";
 }
 
 LogicalResult RowsEmitter::emitHeldWalk() {
@@ -434,7 +432,7 @@ LogicalResult RowsEmitter::emitHeldWalk() {
     // Rows without columns contribute to the member, too.
     os << "for (int " << firstColumn << " = 0; " << firstColumn << " == 0 || "
        << firstColumn << " < " << group << ".end; " << firstColumn
-       << " += " << heldItems() << " * " << group << ".lanes) {\n";
+       << " += " << heldItems << " * " << group << ".lanes) {\n";
     os.indent();
   }
   SmallVector<BlockArgument> ofColumns;
@@ -442,15 +440,15 @@ LogicalResult RowsEmitter::emitHeldWalk() {
     if (levels.of(argument).level == Level::column) {
       scope.forget(argument);
       std::string name = scope.declare(argument);
-      os << computedType(argument.getType()) << ' ' << name << "["
-         << heldItems() << "];\n";
+      os << computedType(argument.getType()) << ' ' << name << "[" << heldItems
+         << "];\n";
       scope.bind(argument, name + "[k]");
       ofColumns.push_back(argument);
     }
   for (fused::ReduceOp op : reductions)
     if (layout.scratchOf(op, ScratchPer::tileColumn) >= 0) {
       columnStates[op] = freshFor(op, "_down");
-      os << stateOf(op) << ' ' << columnStates[op] << "[" << heldItems()
+      os << stateOf(op) << ' ' << columnStates[op] << "[" << heldItems
          << "];\n";
     }
   if (!ofColumns.empty() || !columnStates.empty()) {
@@ -469,8 +467,7 @@ LogicalResult RowsEmitter::emitHeldWalk() {
     os.unindent() << "}\n";
   }
   os << "for (int " << firstRow << " = 0; " << firstRow << " < tile.count; "
-     << firstRow << " += " << (slots.columns ? "" : rowsAtOnce + " * ") << group
-     << ".count) {\n";
+     << firstRow << " += " << rowsAtOnce << " * " << group << ".count) {\n";
   os.indent();
   {
     Scope::Nested block(scope);

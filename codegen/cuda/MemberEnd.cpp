@@ -312,23 +312,43 @@ void SegmentEmitter::emitCombineFunction() {
         "(" + ticket + ") * params.table.blocks_per_tile + " + blockOfTile();
   os << "__syncthreads(); // the tile is done\n"
      << "const int own = " << firstTileOffset() << ";\n"
+     << "const heddle::threads_by_column<" << layout.threads
+     << "> threads(tile.columns);\n"
      << "#pragma unroll 1\n"
-     << "for (long long step = 1; step < tile.tiles; step *= "
-        "heddle::tiles_combined) {\n";
+     << "for (long long step = 1; step < tile.tiles; step *= threads.tiles) "
+        "{\n";
   os.indent();
-  os << "const heddle::group_of_tiles group(own, step, tile.tiles);\n"
+  os << "const heddle::group_of_tiles group(own, step, tile.tiles, "
+        "threads.tiles);\n"
      << "if (!heddle::arrives_last(&" << names.scratch[slots.tickets] << "["
      << ticket << "], group.count))\n"
      << "  return false;\n"
      << "const long long base = tile.column_base + (group.first - own) * "
         "tile.columns;\n"
      << "if (group.count == 1)\n  continue;\n";
+  auto forEachArea =
+      [&](llvm::function_ref<void(StringRef, fused::ReduceOp)> print) {
+        for (fused::ReduceOp op : reductions)
+          if (int area = layout.scratchOf(op, ScratchPer::tileColumn);
+              area >= 0)
+            print(names.scratch[area], op);
+      };
+  os << "if (threads.of_column > 1) {\n";
+  os.indent();
+  // One block has all columns of such a member.
+  if (layout.columnRange)
+    os << "if (" << blockOfTile() << " > 0)\n  continue;\n";
+  forEachArea([&](StringRef area, fused::ReduceOp op) {
+    os << "heddle::combine_columns<" << kindOf(op) << ">(" << area
+       << " + base, tile.columns, step, group.count, threads);\n";
+  });
+  os << "continue;\n";
+  os.unindent() << "}\n";
   beginColumnLoop("column", layout.threads);
-  for (fused::ReduceOp op : reductions)
-    if (int area = layout.scratchOf(op, ScratchPer::tileColumn); area >= 0)
-      os << "heddle::combine_pairwise<" << kindOf(op) << ">("
-         << names.scratch[area]
-         << " + base + column, step * tile.columns, group.count);\n";
+  forEachArea([&](StringRef area, fused::ReduceOp op) {
+    os << area << "[base + column] = heddle::pairwise<" << kindOf(op) << ">("
+       << area << " + base + column, step * tile.columns, group.count);\n";
+  });
   os.unindent() << "}\n";
   os.unindent() << "}\n";
   os << "return true;\n";

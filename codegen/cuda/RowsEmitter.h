@@ -107,7 +107,7 @@ private:
   std::string declarePartOf(int slot);
   // Rows in registers (HeldRows.cpp).
   std::string group, firstRow, nthRow; // variables
-  std::string rowsAtOnce;              // a constant
+  std::string heldItems, rowsAtOnce;   // constants
   /// Whether the sweep has entries in which a warp has each row.
   bool hasWarpForms() const;
   std::string present; // of the columns of a thread; see declarePresent()
@@ -126,7 +126,6 @@ private:
   ElementWork workOf(unsigned phase);
   unsigned storingPhase(unsigned result);
   bool isPrintedSlow(mlir::Operation *op) const;
-  std::string heldItems() const;
   void beginHeldItems();
   void declarePresent();
   std::string hasHeldColumn() const;

@@ -223,25 +223,26 @@ over_members(const typename Kind::state *states, const Member *members, int coun
   return over_block<Kind, Threads>(mine);
 }
 
-// Tiles are combined in groups of eight, then groups in groups of eight, and so on.
-// `step` is the distance between the tiles that a group combines. `first` is the first
-// tile of the group that contains tile `own`, and `count` the number of its tiles. No
-// two groups with two or more tiles, of any step, have the same tile `first + step`.
-constexpr int tiles_combined = 8;
+// The tiles of a member are combined in groups, then groups in groups, and so on. `step` is
+// the distance between the tiles that a group combines. `first` is the first tile of the
+// group that contains tile `own`, and `count` the number of its tiles. No two groups with
+// two or more tiles, of any step, have the same tile `first + step`. `step`, less than
+// `tiles`, and `most` are powers of two.
 struct group_of_tiles {
-  long long first;
-  int count;
-  __device__ __forceinline__ group_of_tiles(int own, long long step, int tiles) : first(own / (step * tiles_combined) * (step * tiles_combined)) {
-    const long long left = (tiles - first + step - 1) / step;
-    count = left < tiles_combined ? static_cast<int>(left) : tiles_combined;
+  int first, count;
+  __device__ __forceinline__ group_of_tiles(int own, long long step, int tiles, int most) : first(static_cast<int>(own & -(step * most))) {
+    const unsigned left = (tiles - first + static_cast<unsigned>(step) - 1) / static_cast<unsigned>(step); // 32 bits are faster
+    count = left < static_cast<unsigned>(most) ? static_cast<int>(left) : most;
   }
 };
 
-// Combines `count` states, `stride` apart, pairwise into the first, so that the
-// rounding error grows with the logarithm of their number. All loads are issued at
-// once.
+// A thread combines the states of at most so many tiles at a time.
+constexpr int tiles_combined = 8;
+
+// Combines `count` states, `stride` apart, pairwise, so that the rounding error grows with
+// the logarithm of their number. All loads are issued at once.
 template <class Kind>
-__device__ __forceinline__ void combine_pairwise(typename Kind::state *states, long long stride, int count) {
+__device__ __forceinline__ typename Kind::state pairwise(const typename Kind::state *states, long long stride, int count) {
   typename Kind::state all[tiles_combined];
 #pragma unroll
   for (int k = 0; k < tiles_combined; ++k)
@@ -252,7 +253,7 @@ __device__ __forceinline__ void combine_pairwise(typename Kind::state *states, l
     for (int k = 0; k + step < tiles_combined; k += 2 * step)
       if (k + step < count)
         all[k] = Kind::combine(all[k], all[k + step]);
-  states[0] = all[0];
+  return all[0];
 }
 
 // Whether this block is the last of `expected` to arrive at `ticket`. If so, all

@@ -31,7 +31,8 @@ __device__ __forceinline__ int rows_of_tile(int tile, int held_columns, int held
   while (wide < columns && wide < most_tall_elements)
     wide *= 2;
   int rows = held_elements / wide > tile ? held_elements / wide : tile;
-  while (count / rows >= (tile == 1 ? most_low_tiles : most_short_tiles) && 2 * rows * wide <= most_tall_elements)
+  const long long most = tile == 1 ? most_low_tiles : most_short_tiles;
+  while (count >= most * rows && 2 * rows * wide <= most_tall_elements)
     rows *= 2;
   return rows;
 }
@@ -190,7 +191,7 @@ __device__ __forceinline__ void store_columns(const typename Kind::state (&mine)
   for (int k = 0; k < Items; k += 2) {
     if (k * group.lanes >= group.end)
       break;
-    typename Kind::state first = mine[k], second = mine[k + 1];
+    typename Kind::state first = mine[k], second = mine[k + 1 < Items ? k + 1 : k];
 #pragma unroll 1
     for (int mask = 16; mask >= group.lanes; mask /= 2) {
       first = Kind::combine(first, shuffle_xor(first, mask));
@@ -210,6 +211,50 @@ __device__ __forceinline__ void store_columns(const typename Kind::state (&mine)
       to[column] = all;
     }
   }
+}
+
+// The threads that combine each column of a member's tiles: several if it has few columns.
+// Then a group has more tiles, so that there are fewer groups, one after the other. All
+// groups have a power of two of tiles, so their number does not change the order.
+template <int Threads> struct threads_by_column {
+  int wide = 1, of_column = 1, tiles;
+
+  __device__ __forceinline__ explicit threads_by_column(long long columns) {
+    while (wide < columns && wide < Threads)
+      wide *= 2;
+    of_column = Threads / wide;
+    tiles = tiles_combined * of_column;
+  }
+};
+
+// Combines the states of all columns of `count` tiles, `step` apart, into those of the
+// first tile: each thread eight tiles, then the threads of a column.
+template <class Kind, int Threads>
+__device__ __forceinline__ void combine_columns(typename Kind::state *states, long long columns, long long step, int count,
+                                                const threads_by_column<Threads> &threads) {
+  constexpr int unrolled = __is_class(typename Kind::state) ? 1 : 32;
+  const int thread = threadIdx.x, nth = thread / threads.wide, column = thread % threads.wide;
+  const long long first = nth * tiles_combined;
+  typename Kind::state mine = Kind::neutral();
+  if (column < columns && first < count) {
+    const long long left = count - first;
+    mine = pairwise<Kind>(states + first * step * columns + column, step * columns, left < tiles_combined ? static_cast<int>(left) : tiles_combined);
+  }
+  // The threads of a column that are in one warp.
+  int together = 1;
+#pragma unroll unrolled
+  for (int mask = threads.wide; mask < 32; mask *= 2, together *= 2) {
+    const typename Kind::state other = shuffle_xor(mine, mask);
+    if (!(nth & together) && (nth + together) * tiles_combined < count)
+      mine = Kind::combine(mine, other);
+  }
+  typename Kind::state *const of_threads = &shared_states<Kind, Threads>()[0][0][0];
+  __syncthreads(); // other threads may still read the previous states
+  if (nth % together == 0)
+    of_threads[nth / together * threads.wide + column] = mine;
+  __syncthreads();
+  if (thread < columns)
+    states[thread] = pairwise<Kind>(of_threads + thread, threads.wide, (count + together * tiles_combined - 1) / (together * tiles_combined));
 }
 
 } // namespace heddle

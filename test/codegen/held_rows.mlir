@@ -12,7 +12,7 @@
 // CHECK-NEXT:   heddle::row_group<256, Items, Sure> group(static_cast<int>(tile.columns));
 //               Threads that have whole narrow rows load several at a time, and short rows of
 //               a sweep that reduces columns in pairs.
-// CHECK-NEXT:   constexpr int rows_at_once = Items <= 4 ? 4 : Items == 8 ? 2 : 1;
+// CHECK-NEXT:   constexpr int rows_at_once = Items == 1 ? 8 : Items <= 4 ? 4 : Items == 8 ? 2 : 1;
 // CHECK-NEXT:   float column_down[Items];
 // CHECK:        for (int first_row = 0; first_row < tile.count; first_row += rows_at_once * group.count) {
 // CHECK-NEXT:     float x[rows_at_once][Items];
@@ -38,7 +38,9 @@
 // CHECK:        heddle::store_columns<heddle::add<float>, 256>(column_down, group, params.column_of_columns + tile.column_base);
 // CHECK:        const int own = heddle::tiles_before<heddle::member_descriptor<5, 2>>(params.table, tile, 16, 2048, 4096);
 // CHECK:      softmax_process(
-// CHECK-NEXT:   if (tile.columns == 3)
+// CHECK-NEXT:   if (tile.columns == 1)
+// CHECK-NEXT:     softmax_held<1, 1>(params, tile);
+// CHECK-NEXT:   else if (tile.columns == 3)
 // CHECK-NEXT:     softmax_held<3, 3>(params, tile);
 // CHECK-NEXT:   else if (tile.columns <= 4)
 // CHECK-NEXT:     softmax_held<4, 0>(params, tile);

@@ -13,6 +13,12 @@
 
 // CHECK:      //   4 rows, shared by blocks, 8 bytes per element: reads x, row_value, col, t; writes y, most, sum
 // CHECK:      #include "shares.cuh"
+//             A thread loads several rows of one column at a time, and holds up to 4 columns of others.
+// CHECK:      shared_held(
+// CHECK:        heddle::row_group<256, Items, Sure> group(static_cast<int>(tile.columns));
+// CHECK-NEXT:   constexpr int items = Items == 1 ? 1 : 4;
+// CHECK-NEXT:   constexpr int rows_at_once = Items == 1 ? 8 : 1;
+// CHECK:        first_row += rows_at_once * group.count) {
 // CHECK:      shared_walk(
 // CHECK-NOT:    most_part
 //             The columns of a block begin at a memory line, in each row.
@@ -39,7 +45,10 @@
 // CHECK-NEXT:   if (tile.columns <= 256) {
 // CHECK-NEXT:     if (heddle::block_of_tile(params.table, tile_index) > 0)
 // CHECK-NEXT:       return;
-// CHECK-NEXT:     shared_held(params, tile, tile_index);
+// CHECK-NEXT:     if (tile.columns == 1)
+// CHECK-NEXT:       shared_held<1, 1>(params, tile, tile_index);
+// CHECK-NEXT:     else
+// CHECK-NEXT:       shared_held<8, 0>(params, tile, tile_index);
 // CHECK-NEXT:     if (heddle::arrives_last(&params.table.tickets[tile.member], tile.tiles))
 // CHECK-NEXT:       shared_end(params, tile, tile_index);
 // CHECK-NEXT:     return;

@@ -30,10 +30,15 @@
 // CHECK:          tile.x[row * tile.x_stride + column] = p;
 //             Tiles are combined in groups, then groups in groups.
 // CHECK:      softmax_columns_combine(
-// CHECK:        for (long long step = 1; step < tile.tiles; step *= heddle::tiles_combined) {
+// CHECK:        const heddle::threads_by_column<256> threads(tile.columns);
+// CHECK:        for (long long step = 1; step < tile.tiles; step *= threads.tiles) {
+// CHECK-NEXT:     const heddle::group_of_tiles group(own, step, tile.tiles, threads.tiles);
 // CHECK:          if (!heddle::arrives_last(&params.column_tickets[tile_index - own + group.first + step], group.count))
-// CHECK:            heddle::combine_pairwise<heddle::add<float>>(params.column_of_columns + base + column, step * tile.columns,
-// CHECK-NEXT: group.count);
+//               A column of a member with few columns has several threads.
+// CHECK:          if (threads.of_column > 1) {
+// CHECK-NEXT:       heddle::combine_columns<heddle::add<float>>(params.column_of_columns + base, tile.columns, step, group.count,
+// CHECK:          params.column_of_columns[base + column] = heddle::pairwise<heddle::add<float>>(params.column_of_columns + base
+// CHECK-NEXT:       + column, step * tile.columns, group.count);
 // CHECK:      softmax_columns_end(
 // CHECK:          tile.column_value[column] = column_value;
 // CHECK:      if (softmax_columns_combine(params, tile, tile_index))

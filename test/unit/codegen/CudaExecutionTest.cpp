@@ -273,13 +273,15 @@ TEST_P(CudaModule, TakesWideAndLongMatrices) {
   ASSERT_TRUE(program.isGood());
   // More columns than a block takes at a time, and exactly as many. For shared
   // rows: more rows than one block reduces, exactly as many, and tiles without
-  // missing elements. For columns: tiles that are combined in groups of groups
-  // of groups, in groups of groups, and one tile more than a group has.
+  // missing elements. For columns: tiles that are combined in groups of groups,
+  // by one thread for each column and by several, and one tile more than a
+  // group has.
   std::vector<std::vector<int64_t>> shapes = {
       {3, 4003}, {2, 2048}, {5, 1}, {1, 2049}, {2, 0}};
   if (name.contains("Columns"))
     llvm::append_values(
         shapes, std::vector<int64_t>{1040, 3}, std::vector<int64_t>{1024, 2},
+        std::vector<int64_t>{650, 100},
         std::vector<int64_t>{130, 2049}, std::vector<int64_t>{128, 5},
         std::vector<int64_t>{19, 4096});
   if (name.contains("Shared"))

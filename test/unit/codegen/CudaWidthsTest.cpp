@@ -124,17 +124,19 @@ TEST_P(CudaWidths, GiveTheBitsOfTheCpu) {
   }
 }
 
-// More tiles than a group of tiles has, in each form.
+// More tiles than a group of tiles has, in each form; several threads combine a
+// column of members with few columns.
 TEST_P(CudaWidths, TakeManyTiles) {
   Program &program = sharedProgram(text());
   if (!program.isGood() || !program.hostSource())
     return;
   compare(program, inputsOf(program,
-                            {{20000, 1},
-                             {9001, 3},
-                             {700, 64},
+                            {{150000, 1},
+                             {20001, 3},
+                             {20000, 20},
+                             {5000, 64},
                              {500, 65},
-                             {400, 100},
+                             {1200, 100},
                              {161, 300},
                              {70, 1025}},
                             4, true));
