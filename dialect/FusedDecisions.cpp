@@ -248,10 +248,13 @@ LogicalResult VariantAttr::verify(EmitError error, ScalarPassing,
   if (percent && columns)
     return error() << "expected 'evict_first_l2_percent' or 'max_columns', "
                       "found both";
-  if (mostlyOver && (mostlyOver < 0 || mostlyOver >= columns))
+  if (mostlyOver < 0 || (columns && mostlyOver >= columns))
     return error() << "expected 'mostly_over' from 1 to less than "
                       "'max_columns', "
                    << columns << ", found " << mostlyOver;
+  if (mostlyOver && (percent || parts))
+    return error() << "expected 'mostly_over' without "
+                      "'evict_first_l2_percent' and 'max_parts', found both";
   if (parts < 0 || parts == 1)
     return error() << "expected 'max_parts' of at least 2, found " << parts;
   if (parts && (percent || columns))
@@ -271,7 +274,8 @@ LogicalResult LaunchAttr::verify(EmitError error,
           return other.getScalars() == variant.getScalars() &&
                  other.isEvictFirst() == variant.isEvictFirst() &&
                  other.getMaxColumns() == variant.getMaxColumns() &&
-                 other.isForClusters() == variant.isForClusters();
+                 other.isForClusters() == variant.isForClusters() &&
+                 other.isForLongParts() == variant.isForLongParts();
         }))
       return error() << "expected variants that differ in 'scalars', "
                         "'evict_first_l2_percent', 'max_columns' or "

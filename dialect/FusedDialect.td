@@ -125,13 +125,15 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
     known when buffers are bound. `max_columns` marks a variant for held rows, which contains no form of wider
     rows. It is used if no row has more columns and, with `mostly_over`, if at least half of the elements are in rows of
     more columns than that. `max_parts` marks a variant for wide rows whose blocks are a cluster. It is used if blocks
-    divide rows, no row has more parts, and clusters of so many blocks fit on the device.
+    divide rows, no row has more parts, and clusters of so many blocks fit on the device. `mostly_over` alone marks a
+    variant whose blocks hold long parts of very wide rows.
 
     ```mlir
     #fused.variant<scalars = value, blocks = 6, evict_first_l2_percent = 97>
     #fused.variant<max_columns = 4096, scalars = value, blocks = 5>
     #fused.variant<max_columns = 16384, mostly_over = 8192, scalars = value, blocks = 2>
     #fused.variant<max_parts = 16, scalars = value, blocks = 4>
+    #fused.variant<mostly_over = 131072, scalars = value, blocks = 3>
     ```
   }];
   let parameters = (ins "ScalarPassing":$scalars, "int64_t":$blocks,
@@ -148,6 +150,7 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
     bool isEvictFirst() const { return getEvictFirstL2Percent() != 0; }
     bool isForHeldRows() const { return getMaxColumns() != 0; }
     bool isForClusters() const { return getMaxParts() != 0; }
+    bool isForLongParts() const { return getMostlyOver() != 0 && !isForHeldRows(); }
   }];
 }
 

@@ -120,6 +120,11 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
         /*mostlyOver=*/held < blocks ? before : 0, /*maxParts=*/0));
     before = columns;
   }
+  if (layout.longParts)
+    variants.push_back(VariantAttr::get(
+        context, ScalarPassing::value, longPartBlocks(sweep, layout),
+        /*evictFirstL2Percent=*/0, /*maxColumns=*/0,
+        runtime::mostShortColumns(layout.wholeColumns), /*maxParts=*/0));
   if (exchangesInClusters(sweep, layout))
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, clusterBlocks(sweep, layout),

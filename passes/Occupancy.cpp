@@ -350,6 +350,13 @@ int64_t clusterBlocks(SweepOp sweep, const SweepLayout &layout) {
                    layout.threads, 6);
 }
 
+int64_t longPartBlocks(SweepOp sweep, const SweepLayout &layout) {
+  return blocksFor(registersBesideElements(sweep, 4) +
+                       kLongRegisters * layout.heldWords +
+                       4 * rowStateWords(sweep),
+                   layout.threads, 6);
+}
+
 static int64_t blocksByValue(SweepOp sweep, const SweepLayout &layout) {
   if (sweep.getScheduleAttr().getKind() == ScheduleKind::stream)
     return streamBlocks(sweep, layout);

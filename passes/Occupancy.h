@@ -29,6 +29,9 @@ int64_t warpBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns);
 /// The number for the entry in which the blocks of a row are a cluster.
 int64_t clusterBlocks(SweepOp sweep, const SweepLayout &layout);
 
+/// The number for the entry in which blocks hold long parts of rows.
+int64_t longPartBlocks(SweepOp sweep, const SweepLayout &layout);
+
 } // namespace heddle::fused
 
 #endif // HEDDLE_PASSES_OCCUPANCY_H

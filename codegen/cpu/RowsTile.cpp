@@ -214,10 +214,18 @@ void RowsTile::emitElementsBetween(Walk &walk, Value *r, Value *begin,
 /// Combines the lanes of each part of the row, then the parts as if each were a
 /// lane. row_parts.cuh divides rows in the same way.
 void RowsTile::emitParts(Walk &walk, Value *r) {
-  Value *count = b.CreateSelect(
-      b.CreateICmpSLE(columns, ir.i64(layout.wholeColumns)), ir.i64(1),
-      ir.smaller(ir.ceilDiv(columns, runtime::partColumns(layout.wholeColumns)),
-                 ir.i64(runtime::mostRowParts(layout.wholeColumns))));
+  int64_t whole = layout.wholeColumns;
+  auto countOf = [&](int64_t ofPart) {
+    return ir.smaller(ir.ceilDiv(columns, ofPart),
+                      ir.i64((runtime::kHeldPartsColumns - 1) / ofPart + 1));
+  };
+  Value *count = countOf(runtime::partColumns(whole));
+  if (layout.longParts)
+    count = b.CreateSelect(
+        b.CreateICmpSLE(columns, ir.i64(runtime::mostShortColumns(whole))),
+        count, countOf(runtime::longPartColumns(whole)));
+  count =
+      b.CreateSelect(b.CreateICmpSLE(columns, ir.i64(whole)), ir.i64(1), count);
   Value *isWhole = b.CreateICmpEQ(count, ir.i64(1));
   Value *even =
       b.CreateUDiv(b.CreateAdd(columns, b.CreateSub(count, ir.i64(1))), count);

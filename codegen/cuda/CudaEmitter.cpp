@@ -31,6 +31,8 @@ std::string entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant) {
                : "_held_rows_" + std::to_string(variant.getMaxColumns());
   if (variant.isForClusters())
     return "_row_clusters";
+  if (variant.isForLongParts())
+    return "_long_parts";
   bool inLoop = isa<fused::LoopOp>(sweep->getParentOp());
   return inLoop || variant.getScalars() == fused::ScalarPassing::value
              ? "_tiles"

@@ -18,20 +18,39 @@ using namespace mlir;
 
 namespace heddle::cuda {
 
-/// The columns that each thread has at least in any part of a row whose blocks
-/// are a cluster. All parts but the last have ceil(columns / parts), rounded up
-/// to a multiple of kPartMultiple, so the last has at least columns / parts -
-/// (parts - 1) kPartMultiple. Fewer than half of the columns that a thread
-/// holds, which the forms of whole rows have.
-static int64_t sureItemsOfPart(int64_t wholeColumns, int64_t threads) {
-  int64_t ofPart = runtime::partColumns(wholeColumns), least = ofPart;
-  for (int64_t parts = 2; parts <= runtime::kMostClusterParts; ++parts) {
-    int64_t columns = std::max(wholeColumns, (parts - 1) * ofPart) + 1;
+/// The fewest columns of any part of a row of at least `fewest` columns, whose
+/// 2 to `mostParts` parts have at most `ofPart` columns. All parts but the last
+/// have ceil(columns / parts), rounded up to a multiple of kPartMultiple, so
+/// the last has at least columns / parts - (parts - 1) kPartMultiple.
+static int64_t fewestOfPart(int64_t fewest, int64_t ofPart, int64_t mostParts) {
+  int64_t least = ofPart;
+  for (int64_t parts = 2; parts <= mostParts; ++parts) {
+    int64_t columns = std::max(fewest, (parts - 1) * ofPart + 1);
     if (columns <= parts * ofPart)
       least = std::min(least,
                        columns / parts - (parts - 1) * runtime::kPartMultiple);
   }
-  return std::clamp<int64_t>(least / threads, 0, ofPart / threads / 2 - 1);
+  return std::max<int64_t>(least, 0);
+}
+
+/// The columns that each thread has at least in any part of a row whose blocks
+/// are a cluster. Fewer than half of the columns that a thread holds, which the
+/// forms of whole rows have.
+static int64_t sureItemsOfPart(int64_t wholeColumns, int64_t threads) {
+  int64_t ofPart = runtime::partColumns(wholeColumns);
+  return std::min(
+      fewestOfPart(wholeColumns + 1, ofPart, runtime::kMostClusterParts) /
+          threads,
+      ofPart / threads / 2 - 1);
+}
+
+/// The same for long parts.
+static int64_t sureItemsOfLongPart(int64_t wholeColumns, int64_t threads) {
+  int64_t ofPart = runtime::longPartColumns(wholeColumns),
+          mostParts = (runtime::kHeldPartsColumns - 1) / ofPart + 1;
+  return fewestOfPart(runtime::mostShortColumns(wholeColumns) + 1, ofPart,
+                      mostParts) /
+         threads;
 }
 
 /// Prints the forms of the entries in which a warp has each row. They have no
@@ -122,12 +141,34 @@ void SegmentEmitter::emitHeldTile() {
     if (holdsWide)
       os << "else if (" << orFirst << upTo(most) << ")\n  "
          << held(kPartItems, kPartItems / 2);
+    // The entry for long parts traverses wide rows that have others.
+    int64_t longColumns = runtime::longPartColumns(layout.wholeColumns);
+    std::string isLong = "Held == " + std::to_string(longColumns),
+                notLong =
+                    layout.longParts
+                        ? "Held != " + std::to_string(longColumns) + " && "
+                        : "";
     for (int64_t columns : llvm::drop_begin(entries, !entries.empty())) {
       int64_t items = columns / layout.threads;
-      os << "else if (Held == " << columns
-         << (holdsInEveryEntry(layout, columns) ? " || " + upTo(columns) : "")
-         << ")\n  " << held(items, items / 2);
+      os << "else if (";
+      if (!holdsInEveryEntry(layout, columns))
+        os << "Held == " << columns;
+      else if (layout.longParts)
+        os << notLong << "(Held == " << columns << " || " << upTo(columns)
+           << ")";
+      else
+        os << "Held == " << columns << " || " << upTo(columns);
+      os << ")\n  " << held(items, items / 2);
     }
+    std::string longParts = layout.longParts ? ", true" : "";
+    if (layout.longParts)
+      os << "else if (" << isLong << " && tile.columns > "
+         << runtime::mostShortColumns(layout.wholeColumns)
+         << " && heddle::holds_parts(params.table, tile.columns, "
+         << layout.wholeColumns << ", " << longColumns / layout.threads
+         << longParts << "))\n  "
+         << held(longColumns / layout.threads,
+                 sureItemsOfLongPart(layout.wholeColumns, layout.threads));
     int64_t ofPart = runtime::partColumns(layout.wholeColumns) / layout.threads;
     std::string sureOfPart =
         hasClusterEntry(sweep) ? "Clusters ? " +
@@ -136,8 +177,9 @@ void SegmentEmitter::emitHeldTile() {
                                      " : 0"
                                : "0";
     if (layout.heldParts)
-      os << "else if (heddle::holds_parts(params.table, tile.columns, "
-         << layout.wholeColumns << ", " << ofPart << "))\n  "
+      os << "else if (" << notLong
+         << "heddle::holds_parts(params.table, tile.columns, "
+         << layout.wholeColumns << ", " << ofPart << longParts << "))\n  "
          << callOf("held", {{"Items", std::to_string(ofPart)},
                             {"Sure", sureOfPart},
                             {"Lanes", "0"}})

@@ -122,6 +122,12 @@ void RowsEmitter::declareRowPointers(
   }
 }
 
+/// The elements that a thread holds of a long part.
+std::string RowsEmitter::longItems() const {
+  return std::to_string(runtime::longPartColumns(layout.wholeColumns) /
+                        layout.threads);
+}
+
 /// Loads the operands of elements and of rows, for all phases.
 void RowsEmitter::loadHeld(const Slice &elements) {
   SmallVector<BlockArgument> ofElements, ofRows;
@@ -138,8 +144,14 @@ void RowsEmitter::loadHeld(const Slice &elements) {
        llvm::concat<BlockArgument>(ofElements, ofRows)) {
     bool isElement = levels.of(argument).level == Level::element;
     std::string name = scope.declare(argument);
-    os << computedType(argument.getType()) << ' ' << name << "[" << rowsAtOnce
-       << "]" << (isElement ? "[" + heldItems + "]" : "") << ";\n";
+    StringRef type = computedType(argument.getType());
+    if (isElement && layout.longParts)
+      os << "heddle::held_elements<" << type << ", Items, " << layout.threads
+         << ", " << longItems() << ", " << kLongRegisters << "> " << name << "["
+         << rowsAtOnce << "];\n";
+    else
+      os << type << ' ' << name << "[" << rowsAtOnce << "]"
+         << (isElement ? "[" + heldItems + "]" : "") << ";\n";
     scope.bind(argument, name + "[" + nthRow + "]" + (isElement ? "[k]" : ""));
   }
   {
@@ -229,7 +241,13 @@ LogicalResult RowsEmitter::emitHeldElements(unsigned phase) {
     heldValues.insert(kept.begin(), kept.end());
     return success();
   }
-  declareArrays(kept, "[" + heldItems + "]", "[k]");
+  // Elements in shared memory have no room for others: a value takes the place
+  // of the operand.
+  std::string operand = layout.longParts ? replacedBy(kept, phase) : "";
+  if (operand.empty())
+    declareArrays(kept, "[" + heldItems + "]", "[k]");
+  else
+    homes[kept.front()] = operand;
   if (work.reduced.empty() && kept.empty())
     declareDivisors(slice);
   if (failed(printHeldElements(work, slice)))
@@ -251,6 +269,25 @@ LogicalResult RowsEmitter::emitHeldElements(unsigned phase) {
   heldValues.insert(kept.begin(), kept.end());
   bindArrays(kept);
   return success();
+}
+
+/// The place of the one operand of elements, if `kept` is one value and phases
+/// after `phase` need the operand no more; otherwise empty.
+std::string RowsEmitter::replacedBy(ArrayRef<Value> kept, unsigned phase) {
+  if (kept.size() != 1)
+    return "";
+  heldValues.insert(kept.front());
+  bool isUsed = false;
+  for (unsigned later = phase + 1; later <= lastPhase; ++later)
+    for (BlockArgument argument : sliceOf(workOf(later).roots).inputs)
+      isUsed |= levels.of(argument).level == Level::element;
+  heldValues.erase(kept.front());
+  for (BlockArgument argument : body.getArguments())
+    if (!isUsed && levels.of(argument).level == Level::element &&
+        !argument.use_empty() && !isOnlyHinted(argument) &&
+        argument.getType() == kept.front().getType())
+      return scope[argument];
+  return "";
 }
 
 /// Divisions of elements by a value of the row share its inverse. This has the
@@ -382,7 +419,10 @@ void RowsEmitter::storeHeldColumns() {
 void RowsEmitter::declareGroup() {
   group = scope.fresh("group");
   if (layout.heldParts)
-    declareParts("Sure >= Items / 2 || Items <= " + std::to_string(kHeldItems));
+    declareParts((layout.longParts ? "(Sure >= Items / 2 && Items != " +
+                                         longItems() + ") || Items <= "
+                                   : "Sure >= Items / 2 || Items <= ") +
+                 std::to_string(kHeldItems));
   os << "heddle::row_group<" << layout.threads << ", Items, Sure"
      << (hasWarpForms() ? ", Lanes" : "") << "> " << group << "("
      << (layout.heldParts ? parts : "static_cast<int>(tile.columns)") << ");\n";

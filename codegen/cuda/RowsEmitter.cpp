@@ -373,7 +373,10 @@ void RowsEmitter::declareParts(StringRef isNarrow) {
   os << "heddle::row_parts" << (hasClusterEntry(sweep) ? "<Clusters> " : " ")
      << parts << "(tile.columns, " << layout.wholeColumns
      << ", params.table.blocks_per_tile, part_of_tile"
-     << (isNarrow.empty() ? "" : ", ") << isNarrow << ");\n";
+     << (isNarrow.empty() ? "" : ", ") << isNarrow;
+  if (layout.longParts)
+    os << (isNarrow.empty() ? ", false" : "") << ", true";
+  os << ");\n";
   fused::ReduceOp first = *llvm::find_if(reductions, [](fused::ReduceOp op) {
     return op.getLevel() == Level::row;
   });

@@ -136,6 +136,8 @@ private:
   void endHeldRows();
   void declareRowPointers(llvm::function_ref<bool(const OperandSlot &)> wanted);
   void loadHeld(const Slice &elements);
+  std::string longItems() const;
+  std::string replacedBy(llvm::ArrayRef<mlir::Value> kept, unsigned phase);
   void declareChains(llvm::function_ref<bool(mlir::Operation *)> wanted);
   void combineHeldRow(fused::ReduceOp op);
   mlir::LogicalResult emitHeldElements(unsigned phase);

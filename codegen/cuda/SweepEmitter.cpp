@@ -490,7 +490,8 @@ void SegmentEmitter::emitProcessFunction() {
   if (layout.rowParts)
     os << "if (part_of_tile > 0 && part_of_tile >= "
           "heddle::parts_of_row(tile.columns, "
-       << layout.wholeColumns << "))\n  return;\n";
+       << layout.wholeColumns << (layout.longParts ? ", true" : "")
+       << "))\n  return;\n";
   if (layout.columnRange)
     os << "if (" << blockOfTile() << " > 0 && " << layout.columnRange << "LL * "
        << blockOfTile() << " >= tile.columns) // no columns are left\n"
@@ -516,7 +517,8 @@ void SegmentEmitter::emitProcessFunction() {
           "tile.tiles"
        << (layout.rowParts
                ? " * heddle::blocks_of_rows(params.table, tile.columns, " +
-                     std::to_string(layout.wholeColumns) + ")"
+                     std::to_string(layout.wholeColumns) +
+                     (layout.longParts ? ", true)" : ")")
                : "")
        << "))\n  " << callOf("end") << ";\n";
   endFunction("", "void", "process");

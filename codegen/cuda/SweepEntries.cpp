@@ -79,6 +79,9 @@ void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
   // Those of a cluster start together.
   bool mustFit =
       layout.rowParts && !variant.isForHeldRows() && !variant.isForClusters();
+  int64_t heldColumns = variant.isForLongParts()
+                            ? runtime::longPartColumns(layout.wholeColumns)
+                            : variant.getMaxColumns();
   emitEntry(
       names,
       llvm::formatv("{0}, {1}({2})", layout.threads,
@@ -90,7 +93,7 @@ void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
       functions.call(names.sweep + "_block",
                      {{"EvictFirst", variant.isEvictFirst() ? "true" : "false"},
                       {"Clusters", variant.isForClusters() ? "true" : "false"},
-                      {"Held", std::to_string(variant.getMaxColumns())}}));
+                      {"Held", std::to_string(heldColumns)}}));
 }
 
 /// Prints the function that processes the tile of a block.
@@ -109,8 +112,13 @@ void ProgramEmitter::emitBlockFunction(fused::SweepOp sweep,
     os << "if (params.table.tile_count == 0)\n  return "
        << functions.call(names.sweep + "_epilogue") << ";\n";
   if (layout.rowParts) {
+    std::string hasParts = "!Held && ";
+    if (layout.longParts)
+      hasParts = "(!Held || Held == " +
+                 std::to_string(runtime::longPartColumns(layout.wholeColumns)) +
+                 ") && ";
     os << "int nth_tile = blockIdx.x, part_of_tile = 0;\n"
-       << "if (" << (hasHeldEntry(sweep) ? "!Held && " : "")
+       << "if (" << (hasHeldEntry(sweep) ? hasParts : "")
        << "params.table.blocks_per_tile > 1) {\n";
     os.indent();
     os << "const int before = heddle::blocks_started"

@@ -18,28 +18,31 @@ constexpr int held_parts_columns = 1 << 20;
 // The columns of a part are a multiple of this number, except in the last one.
 constexpr int part_multiple = 64;
 
-__device__ __forceinline__ int parts_of_row(long long columns, int whole_columns) {
+// The most parts of a row whose blocks are a cluster.
+constexpr int most_cluster_parts = 16;
+
+// With `long_parts`, rows of more parts than a cluster has have longer parts.
+__device__ __forceinline__ int parts_of_row(long long columns, int whole_columns, bool long_parts = false) {
   if (columns <= whole_columns)
     return 1;
-  const int part_columns = whole_columns / 2 > 4096 ? whole_columns / 2 : 4096;
+  const int short_columns = whole_columns / 2 > 4096 ? whole_columns / 2 : 4096;
+  const int part_columns = long_parts && columns > most_cluster_parts * short_columns ? short_columns / 2 * 5 : short_columns;
   const long long parts = (columns + part_columns - 1) / part_columns;
-  return parts < held_parts_columns / part_columns ? static_cast<int>(parts) : held_parts_columns / part_columns;
+  const int most_parts = (held_parts_columns - 1) / part_columns + 1;
+  return parts < most_parts ? static_cast<int>(parts) : most_parts;
 }
 
 // The number of blocks that process a tile: one, or one for each part of its rows.
-__device__ __forceinline__ int blocks_of_rows(const table &table, long long columns, int whole_columns) {
-  return table.blocks_per_tile == 1 ? 1 : parts_of_row(columns, whole_columns);
+__device__ __forceinline__ int blocks_of_rows(const table &table, long long columns, int whole_columns, bool long_parts = false) {
+  return table.blocks_per_tile == 1 ? 1 : parts_of_row(columns, whole_columns, long_parts);
 }
 
 // Whether each block holds the only part that it has of a row in registers, `items`
 // elements a thread.
-__device__ __forceinline__ bool holds_parts(const table &table, long long columns, int whole_columns, int items) {
-  const int parts = parts_of_row(columns, whole_columns);
+__device__ __forceinline__ bool holds_parts(const table &table, long long columns, int whole_columns, int items, bool long_parts = false) {
+  const int parts = parts_of_row(columns, whole_columns, long_parts);
   return columns <= static_cast<long long>(parts) * items * 256 && (parts == 1 || table.blocks_per_tile > 1);
 }
-
-// The most parts of a row whose blocks are a cluster.
-constexpr int most_cluster_parts = 16;
 
 #if HEDDLE_HAS_CLUSTERS
 // Two barriers in turn, which count the bytes of the states that this block receives.
@@ -79,8 +82,8 @@ template <bool Clusters = false> struct row_parts {
   int count, first, step, blocks, turn;
   unsigned exchange; // the number of the current row's exchanges; in a cluster, that of the next exchange
 
-  __device__ __forceinline__ row_parts(long long columns, int whole_columns, int blocks, int part, bool narrow = false)
-      : columns(columns), count(narrow ? 1 : parts_of_row(columns, whole_columns)), first(narrow ? 0 : part), blocks(blocks), turn(0), exchange(Clusters ? 0 : 1) {
+  __device__ __forceinline__ row_parts(long long columns, int whole_columns, int blocks, int part, bool narrow = false, bool long_parts = false)
+      : columns(columns), count(narrow ? 1 : parts_of_row(columns, whole_columns, long_parts)), first(narrow ? 0 : part), blocks(blocks), turn(0), exchange(Clusters ? 0 : 1) {
     length = count == 1 ? columns : (quotient(columns + count - 1, count) + part_multiple - 1) / part_multiple * part_multiple;
     step = blocks > 1 ? count : 1;
   }

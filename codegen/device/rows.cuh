@@ -96,6 +96,22 @@ template <int Threads, int Items = held_items, int Sure = Items / 2, int Lanes =
   }
 };
 
+// The elements that a thread holds of a row: in registers, except those of a long part,
+// of which it holds the first `Registers`, and the others in shared memory.
+template <class T, int Items, int Threads, int LongItems, int Registers> struct held_elements {
+  static constexpr int in_registers = Items == LongItems ? Registers : Items;
+  T mine[in_registers];
+
+  __device__ __forceinline__ T &operator[](int k) {
+    if constexpr (Items > in_registers) {
+      __shared__ T others[(Items - in_registers) * Threads];
+      if (k >= in_registers)
+        return others[(k - in_registers) * Threads + threadIdx.x];
+    }
+    return mine[k];
+  }
+};
+
 // The states of a thread. If a warp has a row of more than 32 * held_items columns, it takes
 // the place of two or four warps of the other entries, and each thread has a state for each
 // of them.

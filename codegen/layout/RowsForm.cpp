@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/layout/RowsForm.h"
+#include "codegen/layout/BranchlessMath.h"
 #include "dialect/Bindings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/bit.h"
@@ -236,6 +237,18 @@ bool exchangesInClusters(fused::SweepOp sweep, const SweepLayout &layout) {
     if (exchangesOfRow(sweep, s) < 2 && bytes > fewBytes)
       return false;
   }
+  return true;
+}
+
+bool holdsLongParts(fused::SweepOp sweep, const SweepLayout &layout) {
+  if (!exchangesInClusters(sweep, layout) || layout.heldWords != 1)
+    return false;
+  for (auto [s, segment] : llvm::enumerate(layout.segments))
+    if (exchangesOfRow(sweep, s) < 2 || usesBranchlessRows(sweep, s) ||
+        llvm::count_if(segment.operands, [](const OperandSlot &slot) {
+          return slot.read && slot.index == kIJ;
+        }) != 1)
+      return false;
   return true;
 }
 

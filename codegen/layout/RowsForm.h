@@ -97,6 +97,13 @@ bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout);
 /// Clusters start later than single blocks, so other rows take longer.
 bool exchangesInClusters(fused::SweepOp sweep, const SweepLayout &layout);
 
+/// Whether very wide rows have long parts. A thread holds kLongRegisters of its
+/// columns in registers and the others in shared memory: if blocks wait for
+/// each other at least twice, so that more rows on the device at a time are
+/// faster, and a column needs one word.
+bool holdsLongParts(fused::SweepOp sweep, const SweepLayout &layout);
+inline constexpr int64_t kLongRegisters = 36;
+
 /// Whether a block holds wide rows of one part in registers, in a sweep whose
 /// blocks do not divide rows: if four blocks fit on a multiprocessor for the
 /// words of kPartItems columns, and the row has few reductions. States of

@@ -328,6 +328,7 @@ LogicalResult Builder::build() {
   }
   layout.heldParts = holdsParts(sweep, layout);
   layout.wholeColumns = wholeColumns(sweep, layout);
+  layout.longParts = holdsLongParts(sweep, layout);
   layout.heldEntries = columnsOfHeldRows(sweep, layout);
   layout.warpEntries = columnsOfWarps(sweep, layout);
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s)

@@ -114,6 +114,9 @@ struct SweepLayout {
   bool rowParts = false;
   /// Whether blocks that divide a row hold their parts in registers.
   bool heldParts = false;
+  /// Whether very wide rows have longer parts, of which blocks hold some
+  /// columns in shared memory (holdsLongParts).
+  bool longParts = false;
   /// The most columns of a row that has one part.
   int64_t wholeColumns = runtime::kPartColumns;
   /// The words that a thread holds for a column, whether a block holds rows of

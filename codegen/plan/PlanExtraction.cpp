@@ -160,6 +160,7 @@ int Extraction::addTable(fused::SweepOp sweep, const SweepLayout &layout) {
   table.blockColumns = layout.columns ? layout.columns : layout.columnRange;
   table.rowParts = layout.rowParts;
   table.heldParts = layout.heldParts;
+  table.longParts = layout.longParts;
   table.wholeColumns = layout.wholeColumns;
   // The bodies that reduce tiles.
   llvm::SmallPtrSet<Block *, 8> reducing;

@@ -114,6 +114,7 @@ void RowPartCount::add(const PlanTable &table, int64_t columns,
   tiles += tilesOfMember;
   wideTiles += ofRow > 1 ? tilesOfMember : 0;
   parts += tilesOfMember * ofRow;
+  mostParts = std::max(mostParts, ofRow);
   widest = std::max(widest, columns);
 }
 
@@ -123,11 +124,11 @@ void RowPartCount::add(const PlanTable &table, int64_t columns,
 /// row.
 int RowPartCount::blocksPerTile(const PlanTable &table) const {
   constexpr int64_t fewRows = 64, fewBlocks = 2048;
-  int64_t ofRow = partsOfRow(table, widest), blocks = tiles * ofRow;
+  int64_t blocks = tiles * mostParts;
   bool held = table.heldParts && widest <= kHeldPartsColumns;
   bool pays = held ? blocks <= std::max(2 * parts, fewBlocks)
                    : wideTiles <= fewRows && blocks <= fewBlocks;
-  return pays && blocks <= INT32_MAX ? static_cast<int>(ofRow) : 1;
+  return pays && blocks <= INT32_MAX ? static_cast<int>(mostParts) : 1;
 }
 
 std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table) {

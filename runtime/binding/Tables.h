@@ -155,18 +155,21 @@ inline bool areMostlyOver(llvm::ArrayRef<PanelExtents> members,
 /// The number of parts of a row of a table with `row_parts`.
 inline int64_t partsOfRow(const PlanTable &table, int64_t columns) {
   int64_t whole = table.wholeColumns;
-  int64_t parts = columns <= whole ? 1 : (columns - 1) / partColumns(whole) + 1;
-  return std::min(parts, mostRowParts(whole));
+  bool isLong = table.longParts && columns > mostShortColumns(whole);
+  int64_t most = isLong ? longPartColumns(whole) : partColumns(whole);
+  int64_t parts = columns <= whole ? 1 : (columns - 1) / most + 1;
+  return std::min(parts, (kHeldPartsColumns - 1) / most + 1);
 }
 
 /// Counts the tiles and the parts of rows of a table with `row_parts`.
 struct RowPartCount {
-  int64_t tiles = 0, wideTiles = 0, parts = 0, widest = 0;
+  int64_t tiles = 0, wideTiles = 0, parts = 0, mostParts = 1, widest = 0;
 
   /// Adds tiles of rows of `columns` columns.
   void add(const PlanTable &table, int64_t columns, int64_t tilesOfMember);
-  /// One block, or a block for each part of the widest row. (Then every tile
-  /// has so many blocks, and those that have no part return at once.)
+  /// One block, or a block for each part of the row that has most parts. (Then
+  /// every tile has so many blocks, and those that have no part return at
+  /// once.)
   int blocksPerTile(const PlanTable &table) const;
 };
 

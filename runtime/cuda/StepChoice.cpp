@@ -67,6 +67,10 @@ Error StepBuilder::limitRowParts() {
           break;
         continue;
       }
+      // An entry for long parts runs in every case, or in none.
+      bool isForLongParts = variant.mostlyOver && !variant.maxColumns;
+      if (isForLongParts && !holds(node, variant, /*forCapture=*/true))
+        continue;
       // An entry for held rows does not have rows that blocks divide.
       if (variant.maxColumns &&
           layout.tables()[node.table].widest > *variant.maxColumns)
@@ -79,6 +83,8 @@ Error StepBuilder::limitRowParts() {
       // otherwise wait for each other.
       if (2 * tileBlocks[node.table] > *resident)
         tileBlocks[node.table] = 1;
+      if (isForLongParts)
+        break;
     }
   }
   return Error::success();

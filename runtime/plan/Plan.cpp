@@ -325,6 +325,8 @@ private:
                  Twine(table.blockColumns));
     if (table.heldParts && !table.rowParts)
       return bad("held_parts: expected row_parts, too");
+    if (table.longParts && !table.heldParts)
+      return bad("long_parts: expected held_parts, too");
     if (table.wholeColumns < kPartColumns || table.wholeColumns > INT32_MAX ||
         (table.wholeColumns > kPartColumns && !table.rowParts))
       return bad("whole_columns: expected " + Twine(kPartColumns) + ".." +
@@ -455,11 +457,15 @@ private:
                    "': max_columns: expected at least 1, found " +
                    Twine(*variant.maxColumns));
       if (variant.mostlyOver &&
-          (!variant.maxColumns || *variant.mostlyOver < 1 ||
-           *variant.mostlyOver >= *variant.maxColumns))
+          (node.table < 0 || plan.tables[node.table].rank != 2))
         return bad("variant '" + variant.entry +
-                   "': mostly_over: expected max_columns, too, and a number "
-                   "from 1 to less than that, found " +
+                   "': mostly_over: expected a node with a table of rank 2");
+      if (variant.mostlyOver &&
+          (*variant.mostlyOver < 1 ||
+           (variant.maxColumns && *variant.mostlyOver >= *variant.maxColumns)))
+        return bad("variant '" + variant.entry +
+                   "': mostly_over: expected a number from 1 to less than "
+                   "max_columns, found " +
                    Twine(*variant.mostlyOver));
       if (variant.maxParts &&
           (node.table < 0 || !plan.tables[node.table].rowParts))

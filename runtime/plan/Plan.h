@@ -104,6 +104,16 @@ constexpr int64_t mostRowParts(int64_t wholeColumns) {
 /// too.
 inline constexpr int64_t kMostClusterParts = 16;
 
+/// In a table with `long_parts`, rows of more than `mostShortColumns` columns
+/// have parts of at most `longPartColumns`, so that more rows fit on the
+/// device.
+constexpr int64_t mostShortColumns(int64_t wholeColumns) {
+  return kMostClusterParts * partColumns(wholeColumns);
+}
+constexpr int64_t longPartColumns(int64_t wholeColumns) {
+  return partColumns(wholeColumns) / 2 * 5;
+}
+
 /// The most elements in a tile of held rows.
 inline constexpr int64_t kMostTallElements = 32768;
 
@@ -148,6 +158,8 @@ struct PlanTable {
   /// parts have at most kPartColumns columns. Then any number of rows is
   /// divided.
   bool heldParts = false;
+  /// Whether very wide rows have longer parts (longPartColumns).
+  bool longParts = false;
   std::vector<PlanSegment> segments;
 };
 

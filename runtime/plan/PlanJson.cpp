@@ -231,6 +231,7 @@ static bool fromJSON(const json::Value &value, PlanTable &out,
          map.mapOptional("block_columns", out.blockColumns) &&
          map.mapOptional("row_parts", out.rowParts) &&
          map.mapOptional("held_parts", out.heldParts) &&
+         map.mapOptional("long_parts", out.longParts) &&
          map.mapOptional("whole_columns", out.wholeColumns) &&
          map.map("segments", out.segments);
 }
@@ -496,6 +497,8 @@ static json::Value toJSON(const PlanTable &table) {
     object["row_parts"] = true;
   if (table.heldParts)
     object["held_parts"] = true;
+  if (table.longParts)
+    object["long_parts"] = true;
   if (table.wholeColumns != kPartColumns)
     object["whole_columns"] = table.wholeColumns;
   return object;

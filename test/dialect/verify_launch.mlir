@@ -45,6 +45,17 @@ fused.program @columns(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
+fused.program @mostly_over_clusters(%x: !list) {
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
+      // expected-error@+2 {{failed to parse Fused_Launch parameter 'variants'}}
+      // expected-error@+1 {{expected 'mostly_over' without 'evict_first_l2_percent' and 'max_parts', found both}}
+      launch <variants = [<mostly_over = 4096, max_parts = 16, scalars = value, blocks = 4>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
 fused.program @mostly_over_all(%x: !list) {
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
       // expected-error@+2 {{failed to parse Fused_Launch parameter 'variants'}}

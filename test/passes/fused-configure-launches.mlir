@@ -306,7 +306,7 @@ func.func @rows_and_columns(%x: !mats, %r: !vecs) -> (!each, !vecs) {
 // The blocks of a row are a cluster if they exchange states twice, or read 16 bits for each
 // element. Sums of f32, for which they exchange states once, are faster without.
 // CHECK-LABEL: fused.program @twice
-// CHECK:         fused.sweep {{.*}}<max_parts = 16, scalars = value, blocks = 4>, <scalars = value, blocks = 3>]
+// CHECK:         fused.sweep {{.*}}<mostly_over = 131072, scalars = value, blocks = 3>, <max_parts = 16, scalars = value, blocks = 4>, <scalars = value, blocks = 3>]
 // CHECK-LABEL: fused.program @halves
 // CHECK:         fused.sweep {{.*}}<max_parts = 16, scalars = value, blocks = 4>
 // CHECK-LABEL: fused.program @once

@@ -281,9 +281,8 @@ TEST_P(CudaModule, TakesWideAndLongMatrices) {
   if (name.contains("Columns"))
     llvm::append_values(
         shapes, std::vector<int64_t>{1040, 3}, std::vector<int64_t>{1024, 2},
-        std::vector<int64_t>{650, 100},
-        std::vector<int64_t>{130, 2049}, std::vector<int64_t>{128, 5},
-        std::vector<int64_t>{19, 4096});
+        std::vector<int64_t>{650, 100}, std::vector<int64_t>{130, 2049},
+        std::vector<int64_t>{128, 5}, std::vector<int64_t>{19, 4096});
   if (name.contains("Shared"))
     llvm::append_values(
         shapes, std::vector<int64_t>{1027, 3}, std::vector<int64_t>{1024, 2},

@@ -188,9 +188,9 @@ void compare(Program &program, const Shapes &shapes, bool misaligned,
         FAIL() << takeError(std::move(error)).second;
       EXPECT_EQ(differenceInBits(expected[step], cuda->results()), "");
     }
-    if (entry == "_row_clusters")
-      EXPECT_TRUE(llvm::any_of(graph.ran, [](llvm::StringRef ran) {
-        return ran.ends_with("_row_clusters");
+    if (entry == "_row_clusters" || entry == "_long_parts")
+      EXPECT_TRUE(llvm::any_of(graph.ran, [&](llvm::StringRef ran) {
+        return ran.ends_with(entry);
       }));
   }
 }
@@ -270,6 +270,27 @@ TEST_P(CudaClusters, GiveTheBitsOfTheCpu) {
               misaligned, "_row_clusters");
     }
 }
+
+class CudaLongParts : public testing::TestWithParam<const char *> {};
+
+// Blocks hold long parts of very wide rows, and traverse other wide rows.
+TEST_P(CudaLongParts, GiveTheBitsOfTheCpu) {
+  Program &program = sharedProgram(GetParam());
+  if (!program.isGood() || !program.hostSource())
+    return;
+  compare(program,
+          {{2, 131073}, {1, 131072}, {3, 100}, {2, 0}, {0, 200000}, {1, 20000}},
+          /*misaligned=*/true, "_long_parts");
+  compare(program, {{2, 1000001}, {9, 1}, {1, 5000}}, false, "_long_parts");
+  compare(program, {{1, 1044481}, {1, 1048576}}, true, "_long_parts");
+}
+
+INSTANTIATE_TEST_SUITE_P(, CudaLongParts, testing::Values(kSoftmax, kHalfRows),
+                         [](const auto &info) {
+                           llvm::StringRef text = info.param;
+                           text = text.split("@").second;
+                           return text.split("(").first.str();
+                         });
 
 INSTANTIATE_TEST_SUITE_P(, CudaClusters,
                          testing::Values(kSoftmax, kHalfSums, kHalfRows),

@@ -425,6 +425,18 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
     EXPECT_TRUE(found.tables()[0].isMostlyOver(7));
     EXPECT_FALSE(found.tables()[0].isMostlyOver(columns));
   }
+  // Rows of more parts than a cluster has may have longer parts. Narrower rows
+  // of the list may have more of them.
+  plan->tables[0].longParts = true;
+  for (auto [columns, blocks] :
+       {std::pair(131072, 16), {131073, 7}, {1000000, 49}, {1 << 20, 52}}) {
+    EXPECT_EQ(resolved(8, columns, 4).tables()[0].blocksPerTile, blocks);
+    RowPartCount parts;
+    for (int64_t each : {131072, columns})
+      parts.add(plan->tables[0], each, 8);
+    EXPECT_EQ(parts.blocksPerTile(plan->tables[0]), std::max(16, blocks));
+  }
+  plan->tables[0].longParts = false;
   plan->tables[0].wholeColumns = 4096;
   plan->tables[0].heldParts = false;
   plan->tables[0].rowParts = false;

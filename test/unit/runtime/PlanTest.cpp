@@ -131,9 +131,10 @@ TEST(Plan, ReadsTheColumnsOfAVariant) {
   EXPECT_TRUE(succeeded(validatePlan(again)));
   EXPECT_EQ(again.graph.nodes[2].body.nodes[0].variants[0].mostlyOver, 2048);
   variants[0].mostlyOver = 4096;
-  EXPECT_CONTAINS(takeError(validatePlan(plan)).second,
-                  "variant 'held': mostly_over: expected max_columns, too, and "
-                  "a number from 1 to less than that, found 4096");
+  EXPECT_CONTAINS(
+      takeError(validatePlan(plan)).second,
+      "variant 'held': mostly_over: expected a number from 1 to less "
+      "than max_columns, found 4096");
   variants[0].mostlyOver.reset();
   variants[0].maxColumns = 0;
   EXPECT_CONTAINS(takeError(validatePlan(plan)).second,
@@ -211,9 +212,13 @@ TEST(Plan, ReadsRowParts) {
   EXPECT_FALSE(plan.tables[0].heldParts);
   EXPECT_EQ(plan.scratch[0].per, ScratchPer::TileBlock);
   EXPECT_TRUE(succeeded(validatePlan(plan)));
+  plan.tables[0].longParts = true;
+  EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
+                  "long_parts: expected held_parts, too");
   plan.tables[0].heldParts = true;
   plan = cantFail(parsePlan(formatv("{0:2}", planToJSON(plan)).str()));
   EXPECT_TRUE(plan.tables[0].heldParts);
+  EXPECT_TRUE(plan.tables[0].longParts);
   EXPECT_EQ(plan.tables[0].wholeColumns, 4096);
   plan.tables[0].wholeColumns = 8192;
   plan.tables[0].segments[0].held = {2048, 8192};
@@ -230,6 +235,7 @@ TEST(Plan, ReadsRowParts) {
                   "whole_columns: expected 4096..2147483647, and row_parts if "
                   "it is more than 4096, found 4095");
   plan.tables[0].wholeColumns = 4096;
+  plan.tables[0].longParts = false;
   plan.tables[0].rowParts = false;
   EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
                   "held_parts: expected row_parts, too");
