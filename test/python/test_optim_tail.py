@@ -274,6 +274,36 @@ def test_schedules_continue_in_copies(name, momentum, how):
     assert torch.equal(step(first), step(second))
 
 
+@pytest.mark.parametrize("how", ["chain", "load"])
+def test_a_schedule_that_is_added_later_continues_a_counter_of_a_rule(how):
+    """It counts all steps of the parameter, also those before it."""
+    def made():
+        params = [torch.nn.Parameter(torch.ones(4)), torch.nn.Parameter(torch.ones(2).to(torch.bfloat16))]
+        return params, optim.Prodigy(params, d0=1e-2, state_dtype="f32")
+
+    (params, ours), (others, theirs) = made(), made()
+    schedule = {"kind": "exponential", "gamma": 0.5}
+    for step in range(6):
+        if step == 3 and how == "load":
+            saved, ours = ours.state_dict(), optim.Prodigy(params, d0=1e-2, state_dtype="f32")
+        if step == 3:
+            ours = optim.chain(schedule=schedule, optimizer=ours)
+        if step == 3 and how == "load":
+            ours.load_state_dict(saved)
+        if step >= 3:
+            theirs.param_groups[0]["lr"] = 0.5**step
+        for param in (*params, *others):
+            param.grad = torch.full_like(param, 0.5 + step)
+        ours.step()
+        theirs.step()
+    for param, other in zip(params, others):
+        torch.testing.assert_close(param, other)
+        state, wanted = ours.state[param], theirs.state[other]
+        assert state["step"] == state["step_1"] == 6
+        for key, value in wanted.items():
+            torch.testing.assert_close(state[key], value)
+
+
 def test_a_schedule_that_is_added_later_counts_one_step_where_there_is_state():
     param = torch.nn.Parameter(torch.zeros(1))
     optimizer = optim.SGD([param], lr=1.0, momentum=0.5)

@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import math
+import re
 import sys
 import warnings
 from typing import NamedTuple
@@ -90,6 +91,8 @@ class StateLists:
             (each.key, entry if entry in keys else None)
             for each in self.lists if not each.visible and (entry := spec.hidden.get(each.key))
         ]
+        #: A second counter of a rule with a counter of its own, such as that of a schedule. It may be added later.
+        self._second = {each.key for each in self.lists if each.rank == 0 and re.fullmatch(r"step_\d+", each.key)}
         self._has_visible = any(each.visible for each in self.lists)
         self.bound = [members.new_addresses(graph, each.key, each.rank) for each in self.lists]
         self._bound = Bound()
@@ -167,6 +170,8 @@ class StateLists:
                 entry = self._spec.hidden.get(each.key)
                 old = [entry is not None and peek(visible[index], entry) is not None for index in missing]
                 new = self._create(each, [places[index] for index in missing], old, groups)
+                if each.key in self._second:
+                    _continue_counts(new, [peek(visible[index], "step") for index in missing])
                 created += [(holders[index], each.key, tensor) for index, tensor in zip(missing, new)]
         for state, key, tensor in created:
             _keep(state, key, tensor)
@@ -234,11 +239,12 @@ class StateLists:
         """Refuses state that lacks an entry beside others, such as that of another optimizer: torch does not create it."""
         # The lists of storage are made of the parameters if they are missing.
         counts, set_later = self._spec.hidden, {*self._spec.hidden.values()}
-        own = [each.key for each in self.lists if each.visible and each.key not in (*_storage.TYPES, *counts)]
+        added = {*_storage.TYPES, *counts, *self._second}
+        own = [each.key for each in self.lists if each.visible and each.key not in added]
         keys = [key for key in self._spec.functional or own if key not in self._spec.unneeded]
         # An entry that is counted is missing until a step sets it.
         needed = [key for key in keys if key not in set_later]
-        known = {*keys, *_storage.TYPES, *counts, *set_later}
+        known = {*keys, *added, *set_later}
         lists = [each for each in self.lists if each.key in _storage.TYPES]
         others = []
         for place, state in zip(places, states):
@@ -398,6 +404,13 @@ def _keep(state: Any, key: str, tensor: Any) -> None:
         state.set_quietly(key, tensor)
     else:
         state[key] = tensor
+
+
+def _continue_counts(new: Sequence[Any], counts: Sequence[Any]) -> None:
+    """Makes second counters continue the first ones, of which some may be missing."""
+    for value, count in zip(new, counts):
+        if count is not None:
+            value.copy_(local(count))
 
 
 def _separated(key: str, holders: Sequence[Any], addresses: list[int]) -> list[int]:
