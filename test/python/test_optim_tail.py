@@ -339,6 +339,20 @@ def test_a_schedule_of_a_rule_with_a_counter_of_its_own(dtypes, added):
     assert all(state["step_1"] == 4 for state in copied.state.values())
 
 
+@pytest.mark.parametrize("begun", [0, 2])
+def test_random_numbers_of_a_rule_with_a_counter_of_its_own(begun):
+    """Of several element types, and also if they are turned on later."""
+    params = [torch.nn.Parameter(torch.ones(4).to(dtype)) for dtype in (torch.float32, torch.bfloat16)]
+    optimizer = optim.Prodigy(params, d0=1e-2, state_dtype="bf16", rounding="nearest" if begun else "stochastic")
+    for step in range(4):
+        if step == begun:
+            optimizer.param_groups[0]["rounding"] = "stochastic"
+        for param in params:
+            param.grad = torch.ones_like(param)
+        optimizer.step()
+    assert all(state["step"] == state["step_1"] == 4 for state in optimizer.state.values())
+
+
 def test_an_average_beside_counters_of_some_element_types():
     """Elements of bfloat16 that are rounded at random need a step counter, those of float64 do not."""
     params = [torch.nn.Parameter(torch.ones(4).to(dtype)) for dtype in (torch.bfloat16, torch.float64)]

@@ -83,9 +83,7 @@ def _written(spec: Spec, form: Form, others: Sequence[tuple[Spec, Form]]) -> str
         program = spec.program(form.families, form.groups, dict(form.options))
         families, endings = form.families, suffixes(form.families)
         is_changed = form.clip or form.scaled or spec.accumulation != 1 or spec.clip_value is not None or spec.averages
-        # A rule with a counter of its own may get a second one of a schedule.
-        has_counters = spec.shown and len(families) > 1
-        if not (is_changed or has_counters):
+        if not (is_changed or (len(families) > 1 and _counts_twice(spec, form))):
             return program
         module = _module(spec, form, program)
     else:
@@ -117,7 +115,12 @@ def _module(spec: Spec, form: Form, program: str) -> str:
     if spec.averages:
         without = spec.averages(form.families, form.groups, dict(form.options))
         module = _rewrite.count_averages(module, inspection.emit(without, "foreach"), endings)
-    return _rewrite.name_families(module, endings) if spec.shown else module
+    return _rewrite.name_families(module, endings) if _counts_twice(spec, form) else module
+
+
+def _counts_twice(spec: Spec, form: Form) -> bool:
+    """Whether a rule with a counter of its own gets a second one, of a schedule or of the random numbers."""
+    return bool(spec.shown) or dict(form.options).get("rounding") == "stochastic"
 
 
 def reduced_axes(spec: Spec, form: Form) -> set[str]:
