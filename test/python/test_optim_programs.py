@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 import heddle  # noqa: E402
 import heddle.optim  # noqa: E402
 from heddle.optim import _programs  # noqa: E402
+from heddle.optim._spec import KEPT  # noqa: E402
 
 
 class Owned:
@@ -58,6 +59,27 @@ def test_the_text_of_a_chain_is_written_once(options, monkeypatch):
     assert len(spec._texts) == texts > 0
 
 
+def test_descriptions_of_chains_are_bounded():
+    """A process may make optimizers with any number of options."""
+    spec, param, first = heddle.optim.Lion.spec, torch.nn.Parameter(torch.ones(3)), None
+    for number in range(2 * KEPT):
+        optimizer = heddle.optim.chain(accumulation=number + 2, optimizer=heddle.optim.Lion([param]))
+        first = first or weakref.ref(optimizer.spec)
+    assert spec._extended.cache_info().currsize == KEPT
+    last = weakref.ref(optimizer.spec)
+    assert heddle.optim.chain(accumulation=2 * KEPT + 1, optimizer=heddle.optim.Lion([param])).spec is last()
+    gc.collect()
+    assert first() is None
+
+
+def test_texts_of_programs_are_bounded():
+    spec = heddle.optim.Lion.spec
+    options = {"state_dtype": "bf16", "rounding": "stochastic"}
+    for seed in range(KEPT + 6):
+        stepped(lambda params, seed=seed: heddle.optim.Lion(params, seed=seed, **options))
+    assert len(spec._texts) == KEPT
+
+
 def test_as_many_executables_are_kept(monkeypatch):
     """Those that were used last. An optimizer keeps its own."""
     monkeypatch.setattr(_programs, "EXECUTABLES", 3)
@@ -71,5 +93,10 @@ def test_as_many_executables_are_kept(monkeypatch):
     for rate in (0.5, 1.0):
         stepped(rule_with(rate))
     assert len(_programs._executables) == 3 and list(_programs._executables)[0] == kept[0]
+    gone = weakref.ref(list(_programs._executables.values())[-1])
+    for rate in (0.125, 0.25, 0.75):
+        stepped(rule_with(rate))
+    gc.collect()
+    assert gone() is None
     optimizer.step()
     assert first.tolist() == [0.875] * 3

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from .. import executable as _executable
 from .. import inspection
 from . import _join, _rewrite
-from ._spec import Family, Spec, suffixes
+from ._spec import KEPT, Family, Spec, suffixes
 from ._torch import torch
 
 TYPE_CHECKING = False
@@ -66,10 +66,14 @@ def text(spec: Spec, form: Form, others: Sequence[tuple[Spec, Form]] = ()) -> st
     with _lock:
         # Weak references, because an optimizer that refers to itself would be freed late.
         key = (form, *((other, weakref.ref(each)) for each, other in others))
-        if key not in spec._texts:
+        written = spec._texts.pop(key, None)
+        if written is None:
             _forget_gone(spec._texts)
-            spec._texts[key] = _written(spec, form, others)
-        return spec._texts[key]
+            written = _written(spec, form, others)
+        spec._texts[key] = written  # the last one
+        while len(spec._texts) > KEPT:
+            del spec._texts[next(iter(spec._texts))]
+        return written
 
 
 def _forget_gone(texts: dict[Any, str]) -> None:

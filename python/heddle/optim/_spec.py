@@ -50,12 +50,17 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
+
+
+#: The texts that a description keeps, and the descriptions with a tail, for later optimizers.
+KEPT = 64
 
 
 class Family(NamedTuple):
@@ -163,7 +168,11 @@ class Spec:
     meanings: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: The docstring of the class.
     doc: str = ""
-    #: The texts of programs by `_programs.Form`, and the optimizers with a `_tail.Tail`. They live as long as this object:
-    #: a rule of the caller may hold much memory. Texts of chains live as long as all their optimizers, or a little longer.
+    #: The texts of programs by `_programs.Form`, the latest ones. They live no longer than this object: a rule of the
+    #: caller may hold much memory. Texts of chains live as long as all their optimizers, or a little longer.
     _texts: dict[Any, str] = dataclasses.field(default_factory=dict, init=False, repr=False)
-    _extended: dict[Any, Spec] = dataclasses.field(default_factory=dict, init=False, repr=False)
+
+    @functools.cached_property
+    def _extended(self) -> Callable[[Any], Spec]:
+        """The optimizer with a `_tail.Tail`. The latest ones are kept, no longer than this object."""
+        return functools.lru_cache(KEPT)(lambda tail: tail.extension(self))

@@ -10,6 +10,7 @@ import math
 import re
 import sys
 import warnings
+import weakref
 from typing import NamedTuple
 
 import numpy
@@ -430,4 +431,4 @@ def _initial_values(executable: Any) -> dict[str, float]:
     return _initial[executable]
 
 
-_initial: dict[Any, dict[str, float]] = {}
+_initial: weakref.WeakKeyDictionary[Any, dict[str, float]] = weakref.WeakKeyDictionary()

@@ -53,13 +53,10 @@ class Tail(NamedTuple):
 
     def extend(self, spec: Spec) -> Spec:
         """The optimizer with these options."""
-        if self == Tail():
-            return spec
-        if self not in spec._extended:
-            spec._extended[self] = self._extend(spec)
-        return spec._extended[self]
+        return spec if self == Tail() else spec._extended(self)
 
-    def _extend(self, spec: Spec) -> Spec:
+    def extension(self, spec: Spec) -> Spec:
+        """The optimizer with these options, made anew."""
         options = self.options()
 
         def program(families: Sequence[Family], groups: bool, values: Mapping[str, Any]) -> str:
