@@ -110,6 +110,25 @@ def mixed(device, mesh):
         torch.testing.assert_close(full(left.detach()), right.detach(), rtol=2e-5, atol=2e-6)
 
 
+def skipped(rank, device, mesh):
+    """A gradient that is not finite in the shard of one process skips the step of all."""
+    for clip in (None, 0.5):
+        params = [torch.nn.Parameter(distribute_tensor(torch.ones(6, 3, device=device), mesh, [each]))
+                  for each in (Shard(0), Replicate())]
+        sgd = heddle.optim.SGD(params, lr=0.5)
+        optimizer = heddle.optim.chain(check_finite=True, clip_grad_norm=clip, optimizer=sgd)
+        for value in (1.0, float("nan"), 1.0):
+            before = [full(param.detach()).clone() for param in params]
+            for param in params:
+                param.grad = distribute_tensor(torch.ones(6, 3, device=device), mesh, param.placements)
+            if rank == 1:
+                params[0].grad._local_tensor[0, 0] = value
+            norm = optimizer.step()
+            for param, old in zip(params, before):
+                assert torch.equal(full(param.detach()), old) == (value != 1)
+            assert (norm is None) == (clip is None)
+
+
 def reductions(device, mesh):
     """A rule that reduces over tensors refuses shards before anything is written; replicas are whole tensors."""
     for placement in (Shard(0), Replicate()):
@@ -231,6 +250,7 @@ def line(rank, world, device, folder):
     if device.type == "cuda":
         returns_at_once(device, mesh)
     mixed(device, mesh)
+    skipped(rank, device, mesh)
     reductions(device, mesh)
     rounding(device, mesh)
     checkpoint(device, folder)

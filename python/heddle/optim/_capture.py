@@ -76,8 +76,7 @@ def prepared(optimizer: Optimizer, is_scaled: bool) -> list[Part]:
                 stacklevel=4,
             )
         for part in parts:
-            if optimizer._max_norm is not None:
-                part.set_max_norm(optimizer._max_norm)
+            part.set_max_norm(optimizer._max_norm)
             if not part.is_idle:
                 part.prepare()
                 part.keep()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @overload
 def chain(
     *,
+    check_finite: bool = False,
     accumulation: int = 1,
     clip_grad_norm: float | None = None,
     clip_grad_value: float | None = None,
@@ -39,6 +40,7 @@ def chain(
 @overload
 def chain(
     *,
+    check_finite: bool = False,
     accumulation: int = 1,
     clip_grad_norm: float | None = None,
     clip_grad_value: float | None = None,
@@ -51,6 +53,7 @@ def chain(
 
 def chain(
     *,
+    check_finite: bool = False,
     accumulation: int = 1,
     clip_grad_norm: float | None = None,
     clip_grad_value: float | None = None,
@@ -72,14 +75,17 @@ def chain(
             clip_grad_norm=1.0,
             optimizer=[heddle.optim.SGD(matrices, lr=0.02, momentum=0.95), heddle.optim.AdamW(others)])
 
-    The order is: unscaling by a GradScaler, `accumulation`, `clip_grad_norm` or `clip_grad_value`, the step, `ema`,
-    `zero_grad`. A step that a GradScaler skips changes gradients only, and those if `zero_grad` is set.
+    The order is: `check_finite`, unscaling by a GradScaler, `accumulation`, `clip_grad_norm` or `clip_grad_value`, the
+    step, `ema`, `zero_grad`. A step that is skipped changes gradients only, and those if `zero_grad` is set.
 
     The norm is that of all gradients of the optimizer, also over several devices and process groups, as
     `torch.nn.utils.clip_grad_norm_` computes it. Gradients themselves are not changed, unless `zero_grad` is set. After
     unscaling by a GradScaler, the norm is that of the unscaled gradients.
 
     Args:
+        check_finite: the step is skipped if some gradient is not finite, of any of the optimizers and processes. The
+            device decides, so the host does not wait, and the norm is then not finite. A GradScaler skips such a step
+            without it.
         accumulation: gradients are sums over this many backward passes, and are divided by it; a whole number.
         clip_grad_norm: the largest norm; None turns clipping off. ``optimizer.clip_grad_norm`` can be set later, and
             compiles nothing.
@@ -112,7 +118,7 @@ def chain(
     if clip_grad_norm is not None and clip_grad_value is not None:
         raise BadInput("clip_grad_value: expected None beside clip_grad_norm, found both: give one of them")
     limit = limit_of(clip_grad_norm)
-    added = tail(accumulation, clip_grad_value, ema, zero_grad, schedule)
+    added = tail(accumulation, clip_grad_value, ema, zero_grad, schedule, check_finite)
     for each in optimizers:
         check(type(each).spec, dict(options_of(each, each.param_groups[:1])), added)
     made = optimizer if isinstance(optimizer, Optimizer) else ChainedOptimizer(optimizers)

@@ -37,15 +37,15 @@ def make_parts(optimizer: Optimizer, is_scaled: bool, *, captured: bool = False)
     for each, start in named_owners(optimizer):
         with naming(start):
             _see_groups(each)
-        if is_scaled and each.spec.counted and not each._counts_steps:
+        if (is_scaled or optimizer._tail.check_finite) and each.spec.counted and not each._counts_steps:
             each._counts_steps = True
             optimizer._parts = {}  # they do not count
     optimizer._check_members()
     _track(optimizer)
     buckets = _buckets(optimizer)
-    clip = ""
-    if optimizer._max_norm is not None:
-        clip = "norm" if len(buckets) == 1 and next(iter(buckets))[1] is None else "sum"
+    is_one = len(buckets) == 1 and next(iter(buckets))[1] is None
+    clip = "" if optimizer._max_norm is None else "norm" if is_one else "sum"
+    check = "" if not optimizer._tail.check_finite else "own" if is_one else "given"
     parts = []
     for key, found in buckets.items():
         shares = []
@@ -57,6 +57,7 @@ def make_parts(optimizer: Optimizer, is_scaled: bool, *, captured: bool = False)
                     options_of(owners[owner], _groups_of(optimizer, members)),
                     scaled=is_scaled,
                     clip=clip,
+                    check=check,
                     states=owners[owner].state,
                     hidden=owners[owner]._hidden,
                     defaults=owners[owner].defaults,

@@ -1,8 +1,9 @@
-"""The norm of all gradients, and steps with clipped gradients.
+"""Steps that depend on all gradients: on their norm, which clips them, or on whether all are finite.
 
-If one launch covers all gradients, the program itself reduces and clips them. Otherwise (several devices or sets of
-options, or sharded parameters) each part adds the squares of its gradients, the sums are added, over the process groups
-as well, and the steps take the total from the device. The host waits only if parameters are on a GPU and on the CPU.
+If one launch covers all gradients, the program itself reduces them. Otherwise (several devices or sets of options, or
+sharded parameters) each part adds the squares of its gradients, and looks for some that are not finite. The sums are
+added, over the process groups as well, and the steps take the totals from the device. The host waits only if parameters
+are on a GPU and on the CPU.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -54,19 +55,26 @@ def reduction(param: Any) -> Reduction:
     return Reduction(param.device_mesh, dimensions)
 
 
-class SumOfSquares:
-    """The sum of the squares of the gradients of a part: `value`, a float64 on the device."""
+class Totals:
+    """Of the gradients of a part: `value`, two float64 on the device.
+
+    They are the sum of the squares, and whether some gradient is not finite: 0 or 1. What no step takes is 0.
+    """
 
     def __init__(self, part: Part) -> None:
-        program = _programs.sum_of_squares(part.families, part.endings, part.form.scaled, part.spec.accumulation)
+        form = part.form
+        program = _programs.totals(part.families, part.endings, form, part.spec.accumulation)
         device = None if part.device.type == "cpu" else part.device.index
         self._graph = _programs.executable(program, part.device).graph(device=device)
         self._grads = part.new_addresses(self._graph, "grad")
         self._bound: tuple[Any, Any] | None = None
-        self.value = torch.zeros((), dtype=torch.float64, device=part.device)
-        self._graph.bind_result(_rewrite.SUM, [self.value])
-        if part.form.scaled:
-            part.bind_scaling(self._graph)
+        self.value = torch.zeros(2, dtype=torch.float64, device=part.device)
+        if form.clip:
+            self._graph.bind_result(_rewrite.SUM, [self.value[0]])
+        if form.check:
+            self._graph.bind_result(_rewrite.NOT_FINITE_NUMBER, [self.value[1]])
+        if form.clip and form.scaled:
+            part.bind_scale(self._graph)
 
     def prepare(self, part: Part) -> None:
         """Binds the gradients that the part has bound."""
@@ -80,7 +88,7 @@ class SumOfSquares:
         self._graph.prepare(part.current_stream())
 
     def compute(self, part: Part) -> None:
-        """Adds the squares of the gradients of the part."""
+        """Reduces the gradients of the part."""
         stream = part.current_stream()
 
         def launch() -> None:
@@ -94,33 +102,33 @@ class SumOfSquares:
         self._graph.synchronize(stream)
 
 
-def clip(parts: Sequence[Part], busy: Sequence[Part], max_norm: float) -> Any:
-    """Steps with gradients of at most this norm; returns their norm before, on the device."""
-    if not parts:
-        return torch.zeros((), dtype=torch.float64, device="cpu")
-    if len(parts) == 1 and parts[0].sum is None:
-        part = parts[0]
-        if not busy:
-            return torch.zeros((), dtype=torch.float64, device=part.device)
-        part.set_max_norm(max_norm)
-        part.replay()
-        return part.norm.clone()
+def step(parts: Sequence[Part], busy: Sequence[Part], max_norm: float | None) -> Any:
+    """Steps with gradients of at most this norm; returns their norm before, on the device. None: it clips nothing."""
+    is_one = len(parts) == 1 and parts[0].totals is None
+    if is_one or not parts:
+        for part in busy:
+            part.set_max_norm(max_norm)
+            part.replay()
+        if max_norm is None:
+            return None
+        device = parts[0].device if parts else "cpu"
+        return parts[0].norm.clone() if busy else torch.zeros((), dtype=torch.float64, device=device)
     sums: dict[Any, Any] = {}
     home = parts[0].device
     for part in parts:
         if part.is_idle:
-            value = torch.zeros((), dtype=torch.float64, device=home)
+            value = torch.zeros(2, dtype=torch.float64, device=home)
         else:
-            part.sum_of_squares.compute(part)
+            part.own_totals.compute(part)
             # The addition below must not read the host's copy before it is complete.
-            value = part.sum_of_squares.value.to(home, non_blocking=home.type != "cpu")
+            value = part.own_totals.value.to(home, non_blocking=home.type != "cpu")
         sums[part.reduction] = sums[part.reduction] + value if part.reduction in sums else value.clone()
     for each, value in sums.items():
         if each is not None:
             each.add(value)
     total: Any = sum(sums.values())
     for part in busy:
-        part.sum.copy_(total, non_blocking=part.device.type != "cpu")
+        part.totals.copy_(total, non_blocking=part.device.type != "cpu")
         part.set_max_norm(max_norm)
         part.replay()
-    return total.sqrt()
+    return None if max_norm is None else total[0].sqrt()

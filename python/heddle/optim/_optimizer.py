@@ -408,7 +408,7 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
                     self._parts = {}
             else:
                 raise BadInput("params: the order of elements in memory changes during a step")
-            if changed and (len(parts) > 1 or parts[0].sum is not None):
+            if changed and (len(parts) > 1 or parts[0].totals is not None):
                 for part in changed:
                     if not part.is_idle:
                         part.prepare()
@@ -420,8 +420,8 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         if is_scaled:
             for part in busy:
                 part.set_scaling(scale, found_inf)
-        if self._max_norm is not None:
-            self.grad_norm = _norm.clip(parts, busy, self._max_norm)
+        if self._max_norm is not None or self._tail.check_finite:
+            self.grad_norm = _norm.step(parts, busy, self._max_norm)
             return
         for part in busy:
             part.replay()

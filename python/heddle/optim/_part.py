@@ -18,7 +18,7 @@ from ..errors import BadInput, Error
 from . import _programs, _rewrite, _storage
 from ._members import Members
 from ._naming import naming
-from ._norm import SumOfSquares
+from ._norm import Totals
 from ._overlap import Range, aliased_gradients, with_names
 from ._tensors import Stale, Tensors
 from ._torch import local, local_gradient, mark_changed, mark_gradients_changed, real_numel, torch
@@ -74,22 +74,26 @@ class Part:
         self._scaling: Any = None
         self._last_stream = 0
         self.norm: Any = None
-        self.sum: Any = None
+        #: The sum of squares and the flag of all gradients, if the program takes them.
+        self.totals: Any = None
         self._max_norm: Any = None
         self._seen_max_norm: float | None = None
-        self._sum_of_squares: SumOfSquares | None = None
-        clip = self.form.clip
+        self._own_totals: Totals | None = None
         if self.form.scaled:
             self._scaling = torch.tensor([1.0, 0.0], dtype=torch.float32, device=self.device)
-            self.bind_scaling(self.graph)
-        if clip:
+            self.bind_scale(self.graph)
+            self.graph.bind_scalar(_rewrite.FOUND_INF, self._scaling[1])
+        if self.form.clip:
             self._max_norm = torch.zeros((), dtype=torch.float64, device=self.device)
             self.graph.bind_scalar(_rewrite.MAX_NORM, self._max_norm)
             self.norm = torch.zeros((), dtype=torch.float64, device=self.device)
             self.graph.bind_result(_rewrite.NORM, [self.norm])
-        if clip == "sum":
-            self.sum = torch.zeros((), dtype=torch.float64, device=self.device)
-            self.graph.bind_scalar(_rewrite.SUM, self.sum)
+        if self.form.takes_totals:
+            self.totals = torch.zeros(2, dtype=torch.float64, device=self.device)
+            if self.form.clip:
+                self.graph.bind_scalar(_rewrite.SUM, self.totals[0])
+            if self.form.check:
+                self.graph.bind_scalar(_rewrite.NOT_FINITE, self.totals[1])
 
     def new_addresses(self, graph: Graph, name: str, rank: int = 1) -> Addresses:
         """The addresses of a list whose members belong to those of the part."""
@@ -173,8 +177,8 @@ class Part:
         except BadInput as error:
             self._separate(error)
             return self.prepare()
-        if self.sum is not None:
-            self.sum_of_squares.prepare(self)
+        if self.totals is not None:
+            self.own_totals.prepare(self)
 
     def _separate(self, error: BadInput) -> None:
         """Binds copies of gradients in memory that the step writes; if there are none, raises `error` with names."""
@@ -268,21 +272,20 @@ class Part:
                 # The cpu target reads the memory of the host without waiting for a stream.
                 self._scaling[place].copy_(value.reshape(()), non_blocking=self.device.type != "cpu")
 
-    def bind_scaling(self, graph: Graph) -> None:
+    def bind_scale(self, graph: Graph) -> None:
         graph.bind_scalar(_rewrite.GRAD_SCALE, self._scaling[0])
-        graph.bind_scalar(_rewrite.FOUND_INF, self._scaling[1])
 
-    def set_max_norm(self, value: float) -> None:
-        if value != self._seen_max_norm:
+    def set_max_norm(self, value: float | None) -> None:
+        if value is not None and value != self._seen_max_norm:
             self._max_norm.fill_(value)
             self._seen_max_norm = value
 
     @property
-    def sum_of_squares(self) -> SumOfSquares:
-        """The program that adds the squares of the gradients of this part."""
-        if self._sum_of_squares is None:
-            self._sum_of_squares = SumOfSquares(self)
-        return self._sum_of_squares
+    def own_totals(self) -> Totals:
+        """The program that computes the totals of the gradients of this part."""
+        if self._own_totals is None:
+            self._own_totals = Totals(self)
+        return self._own_totals
 
     @property
     def clips(self) -> bool:

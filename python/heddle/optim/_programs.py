@@ -38,6 +38,17 @@ class Form(NamedTuple):
     scaled: bool = False
     #: How gradients are clipped: "" (not at all), "norm" (by their norm), or "sum" (by a given sum of squares).
     clip: str = ""
+    #: Whether a step is skipped if a gradient is not finite: "" (it is not), "own", or "given" (by a given flag).
+    check: str = ""
+
+    def plain(self) -> Form:
+        """The form of a step that depends on nothing but hyperparameters, gradients and state."""
+        return Form(*self[:3])
+
+    @property
+    def takes_totals(self) -> bool:
+        """Whether the program is given what is computed from all gradients, also those of other programs."""
+        return self.clip == "sum" or self.check == "given"
 
 
 _lock = threading.RLock()
@@ -86,7 +97,7 @@ def _written(spec: Spec, form: Form, others: Sequence[tuple[Spec, Form]]) -> str
     if not others:
         program = spec.program(form.families, form.groups, dict(form.options))
         families, endings = form.families, suffixes(form.families)
-        is_changed = form.clip or form.scaled or spec.accumulation != 1 or spec.clip_value is not None or spec.averages
+        is_changed = form != form.plain() or spec.accumulation != 1 or spec.clip_value is not None or spec.averages
         if not (is_changed or (len(families) > 1 and _counts_twice(spec, form))):
             return program
         module = _module(spec, form, program)
@@ -109,6 +120,8 @@ def _written(spec: Spec, form: Form, others: Sequence[tuple[Spec, Form]]) -> str
         module = _rewrite.average(module, families, endings, spec.accumulation)
     if form.scaled:
         module = _rewrite.scale(module, families, endings)
+    if form.scaled or form.check:
+        module = _rewrite.skip(module, families, endings, scaled=form.scaled, check=form.check)
     return module
 
 
@@ -129,7 +142,7 @@ def _counts_twice(spec: Spec, form: Form) -> bool:
 
 def reduced_axes(spec: Spec, form: Form) -> set[str]:
     """What the rule of an optimizer reduces over: "member" (a tensor), "list" (all tensors), rows or columns."""
-    module = text(spec, form._replace(scaled=False, clip=""))
+    module = text(spec, form.plain())
     if "\n" not in module:
         module = inspection.emit(module, "foreach")
     return set(re.findall(r"foreach\.reduce \w+ along (\w+)", module))
@@ -153,9 +166,13 @@ def executable(program: str, device: Any) -> _executable.Executable:
         return made
 
 
-def sum_of_squares(families: Sequence[Family], endings: Sequence[str], scaled: bool, accumulation: float) -> str:
-    """The program that adds the squares of all gradients."""
-    module = _rewrite.sum_of_squares(families, endings)
-    if accumulation != 1:
-        module = _rewrite.average(module, families, endings, accumulation)
-    return _rewrite.scale(module, families, endings) if scaled else module
+def totals(families: Sequence[Family], endings: Sequence[str], form: Form, accumulation: float) -> str:
+    """The program that computes what programs of this form are given: the sum of squares, and the flag."""
+    module = _rewrite.totals(families, endings)
+    if form.clip:
+        module = _rewrite.sum_of_squares(module, families, endings)
+        if accumulation != 1:
+            module = _rewrite.average(module, families, endings, accumulation)
+        if form.scaled:
+            module = _rewrite.scale(module, families, endings)
+    return _rewrite.not_finite(module, families, endings) if form.check else module

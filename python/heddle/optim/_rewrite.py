@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 #: The scalar arguments that the rewrites add.
 GRAD_SCALE, FOUND_INF, MAX_NORM, SUM = "grad_scale", "found_inf", "max_norm", "sum_of_squares"
+#: Whether some gradient is not finite: a scalar argument, 0 if all are, and the result that is passed to it.
+NOT_FINITE, NOT_FINITE_NUMBER = "not_finite", "not_finite_number"
+SCALARS = (GRAD_SCALE, FOUND_INF, MAX_NORM, SUM, NOT_FINITE)
 #: The result that `clip` adds.
 NORM = "norm"
 #: The average of the parameters, and the list that `count_averages` adds.
@@ -169,11 +172,7 @@ def _element(type_: str, aliases: Sequence[str]) -> str:
 
 
 def scale(text: str, families: Sequence[Family], endings: Sequence[str]) -> str:
-    """Divides gradients by the scalar `grad_scale`, and keeps every donated argument unless `found_inf` is 0.
-
-    It also keeps them if `grad_scale` is not positive and finite: GradScaler looks for infinity before the division. The
-    unscaled gradients have the compute type, because 16 bits may not hold them.
-    """
+    """Divides gradients by the scalar `grad_scale`. They have the compute type then: 16 bits may not hold them."""
     module = Module(text)
     first: list[str] = []
     values = {}
@@ -187,25 +186,66 @@ def scale(text: str, families: Sequence[Family], endings: Sequence[str]) -> str:
             f"      foreach.yield %quotient : {compute}",
             "    }",
         ]
-    first += [
-        f"    %is_skipped_by_scaling = foreach.map (%found = %{FOUND_INF} as f32 : tensor<f32>, "
-        f"%scale = %{GRAD_SCALE} as f32 : tensor<f32>) -> tensor<i1> {{",
+    module.replace_uses(values)
+    module.body = first + module.body
+    module.arguments.append(_Argument(GRAD_SCALE, "tensor<f32>", " {foreach.default = 1.000000e+00 : f32}"))
+    return module.text()
+
+
+#: The reasons to skip a step: the operand of each, the lines that decide, and the values that are true then.
+_BY_SCALER = (
+    f"%found = %{FOUND_INF} as f32 : tensor<f32>, %scale = %{GRAD_SCALE} as f32 : tensor<f32>",
+    [
         "      %zero = arith.constant 0.000000e+00 : f32",
         "      %largest = arith.constant 3.40282347e+38 : f32",
         "      %is_found = arith.cmpf une, %found, %zero : f32",
         "      %is_not_positive = arith.cmpf ule, %scale, %zero : f32",
         "      %is_infinite = arith.cmpf ugt, %scale, %largest : f32",
-        "      %is_unusable = arith.ori %is_not_positive, %is_infinite : i1",
-        "      %keeps = arith.ori %is_found, %is_unusable : i1",
-        "      foreach.yield %keeps : i1",
+    ],
+    ["%is_found", "%is_not_positive", "%is_infinite"],
+)
+_BY_OTHERS = (
+    f"%not_finite = %{NOT_FINITE} : tensor<f64>",
+    [
+        "      %none = arith.constant 0.000000e+00 : f64",
+        "      %is_not_finite = arith.cmpf une, %not_finite, %none : f64",
+    ],
+    ["%is_not_finite"],
+)
+
+
+def skip(text: str, families: Sequence[Family], endings: Sequence[str], *, scaled: bool, check: str) -> str:
+    """Keeps every donated argument if the step is to be skipped. Gradients that become zero do so nevertheless.
+
+    Args:
+        scaled: skips if the scalar `found_inf` is not 0, or the scalar `grad_scale` is not positive and finite:
+            GradScaler looks for infinity before the division.
+        check: "own" skips if some gradient is not finite; "given" if the scalar `not_finite` is not 0, which may be
+            that of other gradients, too.
+    """
+    module = Module(text)
+    first: list[str] = []
+    reasons = [_BY_SCALER] if scaled else []
+    if check == "own":
+        first = _not_finite(families, endings)
+        flags = [f"%not_finite{ending}" for ending in endings]
+        reasons.append((", ".join(f"{flag} = {flag}" for flag in flags) + " : tensor<i1>", [], flags))
+    elif check == "given":
+        reasons.append(_BY_OTHERS)
+    operands = ", ".join(operand for operand, _, _ in reasons)
+    lines, value = _any([flag for _, _, flags in reasons for flag in flags])
+    first += [
+        f"    %is_skipped = foreach.map ({operands}) -> tensor<i1> {{",
+        *(line for _, decides, _ in reasons for line in decides),
+        *lines,
+        f"      foreach.yield {value} : i1",
         "    }",
     ]
-    module.replace_uses(values)
     module.body = first + module.body
+    gradients = {f"grad{ending}" for ending in endings}
     for argument in module.arguments:
         donated = re.search(r"foreach\.donate = (\d+)", argument.attributes)
-        # Gradients that become zero do so in a skipped step, too.
-        if donated is None or argument.name in values:
+        if donated is None or argument.name in gradients:
             continue
         place = int(donated.group(1))
         value, type_ = module.results[place], argument.type
@@ -214,17 +254,43 @@ def scale(text: str, families: Sequence[Family], endings: Sequence[str]) -> str:
         kept = f"kept_{argument.name}"
         module.body += [
             f"    %{kept} = foreach.map (%new = %{value} as {compute}, %old = %{argument.name} as {compute} : {type_}, "
-            f"%keeps = %is_skipped_by_scaling : tensor<i1>) -> {type_} {{",
+            f"%keeps = %is_skipped : tensor<i1>) -> {type_} {{",
             f"      %kept = arith.select %keeps, %old, %new : {compute}",
             f"      foreach.yield %kept : {compute}",
             "    }",
         ]
         module.results[place] = kept
-    module.arguments += [
-        _Argument(GRAD_SCALE, "tensor<f32>", " {foreach.default = 1.000000e+00 : f32}"),
-        _Argument(FOUND_INF, "tensor<f32>", " {foreach.default = 0.000000e+00 : f32}"),
-    ]
+    if scaled:
+        module.arguments.append(_Argument(FOUND_INF, "tensor<f32>", " {foreach.default = 0.000000e+00 : f32}"))
+    if check == "given":
+        module.arguments.append(_Argument(NOT_FINITE, "tensor<f64>", " {foreach.default = 0.000000e+00 : f64}"))
     return module.text()
+
+
+def _not_finite(families: Sequence[Family], endings: Sequence[str]) -> list[str]:
+    """Whether some gradient of each family is not finite."""
+    lines = []
+    for family, ending in zip(families, endings):
+        compute = _compute(family.grad)
+        lines += [
+            f"    %not_finite{ending} = foreach.reduce any along list (%grad = %grad{ending} as {compute} : "
+            f"{_list(family.grad)}) -> tensor<i1> {{",
+            f"      %is_finite = math.isfinite %grad : {compute}",
+            "      %yes = arith.constant true",
+            "      %is_not_finite = arith.xori %is_finite, %yes : i1",
+            "      foreach.yield %is_not_finite : i1",
+            "    }",
+        ]
+    return lines
+
+
+def _any(flags: Sequence[str]) -> tuple[list[str], str]:
+    """The lines of a body that decide whether one of some flags is true, and the name of the result."""
+    lines, result = [], flags[0]
+    for count, flag in enumerate(flags[1:]):
+        lines.append(f"      %any{count} = arith.ori {result}, {flag} : i1")
+        result = f"%any{count}"
+    return lines, result
 
 
 def _changed(
@@ -425,25 +491,47 @@ def clip(text: str, families: Sequence[Family], endings: Sequence[str], *, given
     return module.text()
 
 
-def sum_of_squares(families: Sequence[Family], endings: Sequence[str]) -> str:
-    """A program that adds the squares of all gradients, in double precision: the result `sum_of_squares`."""
+def totals(families: Sequence[Family], endings: Sequence[str]) -> str:
+    """A program that reads all gradients, and has no results yet."""
     arguments = ", ".join(f"%grad{ending}: {_list(family.grad)}" for family, ending in zip(families, endings))
+    return f"module {{\n  func.func @totals({arguments}) {{\n    return\n  }}\n}}\n"
+
+
+def sum_of_squares(text: str, families: Sequence[Family], endings: Sequence[str]) -> str:
+    """Adds the squares of all gradients, in double precision: the result `sum_of_squares`."""
     operands = ", ".join(f"%sum{ending} = %clip_sum{ending}" for ending in endings)
     lines, total = _total(endings)
-    return "\n".join(
-        [
-            "module {",
-            f"  func.func @sum_of_squares({arguments}) -> tensor<f64> {{",
-            *_sums(families, endings),
-            f"    %{SUM} = foreach.map ({operands} : tensor<f64>) -> tensor<f64> {{",
-            *lines,
-            "      %none = arith.constant 0.000000e+00 : f64",
-            f"      %all = arith.addf {total}, %none : f64",
-            "      foreach.yield %all : f64",
-            "    }",
-            f"    return %{SUM} : tensor<f64>",
-            "  }",
-            "}",
-            "",
-        ]
-    )
+    lines += ["      %none = arith.constant 0.000000e+00 : f64", f"      %all = arith.addf {total}, %none : f64"]
+    operation = [
+        f"    %{SUM} = foreach.map ({operands} : tensor<f64>) -> tensor<f64> {{",
+        *lines,
+        "      foreach.yield %all : f64",
+        "    }",
+    ]
+    return _with_result(text, [*_sums(families, endings), *operation], SUM)
+
+
+def not_finite(text: str, families: Sequence[Family], endings: Sequence[str]) -> str:
+    """Finds gradients that are not finite: the result `not_finite`, 0 or 1."""
+    flags = [f"%not_finite{ending}" for ending in endings]
+    operands = ", ".join(f"%flag{ending} = {flag}" for ending, flag in zip(endings, flags))
+    lines, value = _any([f"%flag{ending}" for ending in endings])
+    operation = [
+        f"    %{NOT_FINITE_NUMBER} = foreach.map ({operands} : tensor<i1>) -> tensor<f64> {{",
+        *lines,
+        "      %yes = arith.constant 1.000000e+00 : f64",
+        "      %no = arith.constant 0.000000e+00 : f64",
+        f"      %number = arith.select {value}, %yes, %no : f64",
+        "      foreach.yield %number : f64",
+        "    }",
+    ]
+    return _with_result(text, [*_not_finite(families, endings), *operation], NOT_FINITE_NUMBER)
+
+
+def _with_result(text: str, lines: Sequence[str], name: str) -> str:
+    """Adds lines, of which one has the result of this name, a number."""
+    module = Module(text)
+    module.body += lines
+    module.results.append(name)
+    module.types.append("tensor<f64>")
+    return module.text()

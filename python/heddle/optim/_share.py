@@ -36,7 +36,7 @@ class Share:
         spec: the optimizer.
         members: the parameters, on one device.
         options: the options and their values.
-        scaled, clip: as in `_programs.Form`.
+        scaled, clip, check: as in `_programs.Form`.
         states: the state of all parameters of the optimizer.
         hidden: the tensors of state that torch's optimizer does not have, by parameter.
         defaults: the entries that the constructor of the optimizer was given.
@@ -58,6 +58,7 @@ class Share:
         *,
         scaled: bool,
         clip: str,
+        check: str,
         states: States,
         hidden: dict[Any, dict[str, Any]],
         defaults: Mapping[str, Any],
@@ -72,7 +73,7 @@ class Share:
         self.members = Members.sorted(members, states, dict(options).get("state_dtype"), ending)
         self.group_places = sorted({member.group for member in members})
         self.group_of = numpy.array([member.group for member in self.members.all])
-        self.form = _programs.Form(self.members.families, len(self.group_places) > 1, options, scaled, clip)
+        self.form = _programs.Form(self.members.families, len(self.group_places) > 1, options, scaled, clip, check)
 
     def __len__(self) -> int:
         return len(self.members)
@@ -103,7 +104,7 @@ class Share:
     def hyperparameter_names(self, lists: bool) -> list[str]:
         """The arguments of the program that are hyperparameters, without endings: scalars, or lists."""
         ending = self.members.endings[0] if lists else self.ending
-        added = (_rewrite.GRAD_SCALE, _rewrite.FOUND_INF, _rewrite.MAX_NORM, _rewrite.SUM, _storage.SEED)
+        added = (*_rewrite.SCALARS, _storage.SEED)
         known = {"param", "grad", _storage.FIRST_BLOCK, *(each.key for each in self.state.lists)}
         return [
             key

@@ -41,6 +41,8 @@ class Tail(NamedTuple):
     zero_grad: bool = False
     #: The options of the library, such as "schedule=cosine".
     schedule: tuple[str, ...] = ()
+    #: Whether a step with a gradient that is not finite is skipped.
+    check_finite: bool = False
 
     def options(self) -> list[str]:
         """The options of the optimizer's program."""
@@ -53,7 +55,8 @@ class Tail(NamedTuple):
 
     def extend(self, spec: Spec) -> Spec:
         """The optimizer with these options."""
-        return spec if self == Tail() else spec._extended(self)
+        added = self._replace(check_finite=False)  # which is of the form of a program, not of its optimizer
+        return spec if added == Tail() else spec._extended(added)
 
     def extension(self, spec: Spec) -> Spec:
         """The optimizer with these options, made anew."""
@@ -81,7 +84,12 @@ class Tail(NamedTuple):
 
 
 def tail(
-    accumulation: Any, clip_value: Any, ema: Any, zero_grad: Any, schedule: Mapping[str, Any] | str | None
+    accumulation: Any,
+    clip_value: Any,
+    ema: Any,
+    zero_grad: Any,
+    schedule: Mapping[str, Any] | str | None,
+    check_finite: Any,
 ) -> Tail:
     """Checks the arguments of `chain`."""
     count = _number(
@@ -94,7 +102,8 @@ def tail(
     decay = 0.0
     if ema is not None:
         decay = _number("ema", ema, "a decay above 0 and below 1 or None", lambda value: 0 < value < 1)
-    return Tail(count, value, decay, boolean(zero_grad, "zero_grad"), _schedule(schedule))
+    zeroes, checks = boolean(zero_grad, "zero_grad"), boolean(check_finite, "check_finite")
+    return Tail(count, value, decay, zeroes, _schedule(schedule), checks)
 
 
 def check(spec: Spec, options: Mapping[str, Any], added: Tail) -> None:
