@@ -240,6 +240,66 @@ def test_a_dampening_that_is_set_beside_nesterov(name):
     optimizer.step()
 
 
+CHANGES = [
+    ("SGD", {}, {"cautious": True}, "cautious: expected False beside momentum=0, found True: it requires a momentum"),
+    ("SGD", {"momentum": 0.9, "cautious": True}, {"momentum": 0.0}, "cautious: expected False beside momentum=0.0"),
+    ("SGD", {"momentum": 0.9}, {"dampening": NAN}, "dampening: expected a number other than NaN, found nan"),
+    ("RMSprop", {"momentum": 0.9, "cautious": True}, {"momentum": torch.tensor(-0.5)}, "cautious: expected False"),
+    ("ASGD", {}, {"t0": NAN}, "t0: expected a number of steps, which may be infinite, found nan"),
+    ("ASGD", {}, {"t0": torch.tensor(NAN)}, "t0: expected a number of steps, which may be infinite, found"),
+    ("AdaBelief", {}, {"fixed_decay": True, "weight_decouple": False}, "fixed_decay: expected False beside weight_"),
+    ("Adan", {"max_grad_norm": 1.0}, {"max_grad_norm": NAN}, "Invalid max_grad_norm value: nan"),
+    ("LAMB", {}, {"max_grad_norm": -1}, "Invalid max_grad_norm value: -1"),
+    ("AdEMAMix", {}, {"alpha": NAN}, "Invalid alpha value: nan"),
+    ("AdEMAMix", {}, {"alpha_warmup": -1}, "alpha_warmup: expected a number of steps, 0 or more, or None, found -1"),
+    ("LARS", {}, {"dampening": INF}, "dampening: expected a finite number, found inf"),
+    ("LARS", {"momentum": 0}, {"cautious": True}, "cautious: expected False beside momentum=0"),
+    ("LARS", {}, {"trust_coefficient": NAN}, "Invalid trust_coefficient value: nan"),
+    ("Yogi", {}, {"initial_accumulator": NAN}, "Invalid initial_accumulator value: nan"),
+    ("Prodigy", {}, {"d0": 0}, "Invalid d0 value: 0, expected a number above 0"),
+    ("Prodigy", {}, {"d0": numpy.float32(NAN)}, "Invalid d0 value: nan"),
+    ("Prodigy", {}, {"d_coef": -1}, "Invalid d_coef value: -1"),
+    ("Prodigy", {}, {"growth_rate": 0.5}, "Invalid growth_rate value: 0.5, expected a number of at least 1"),
+    ("Prodigy", {}, {"beta3": 1.0}, "Invalid beta3 value: 1.0, expected a number between 0 and 1, or None"),
+    ("SGDScheduleFree", {}, {"momentum": 1.0}, "Momentum must be between 0 and 1 exclusive: 1.0"),
+    ("SGDScheduleFree", {}, {"r": INF}, "r: expected a finite number, found inf"),
+    ("AdamWScheduleFree", {}, {"betas": (0.0, 0.9)}, "Invalid beta parameter at index 0: 0.0, expected a number"),
+    ("AdamWScheduleFree", {}, {"betas": None}, "betas: expected 2 numbers, found None"),
+    ("AdamWScheduleFree", {}, {"warmup_steps": NAN}, "Invalid warmup_steps value: nan"),
+]
+
+
+@pytest.mark.parametrize("name, options, changes, message", CHANGES, ids=str)
+@pytest.mark.parametrize("begun", [0, 2])
+@pytest.mark.parametrize("is_chain", [False, True])
+def test_entries_that_become_wrong(name, options, changes, message, begun, is_chain):
+    """A step refuses what the constructor refuses, if PyTorch's class does not know it."""
+    made = support.heddle_class(name)([graded(), graded()], **options)
+    optimizer = heddle.optim.chain(optimizer=[heddle.optim.SGD([graded()]), made]) if is_chain else made
+    for _ in range(begun):
+        optimizer.step()
+    group = made.param_groups[1]
+    before = {key: group[key] for key in changes if key in group}
+    group.update(changes)
+    start = rf"optimizers\[1\] \({name}\): " if is_chain else ""
+    refuses_steps(optimizer, rf"^{start}(param_groups\[1\]: )?{message}")
+    for key in changes:
+        group.pop(key)
+    group.update(before)
+    optimizer.step()
+
+
+@pytest.mark.parametrize("name, changes", [
+    ("AdamW", {"lr": -1.0, "eps": NAN}), ("SGD", {"momentum": -1.0, "lr": NAN}), ("Adadelta", {"rho": 2.0}),
+    ("Rprop", {"etas": (2.0, 3.0)}), ("Prodigy", {"lr": -1.0}), ("Lion", {"lr": -1.0, "weight_decay": NAN}),
+])
+def test_numbers_that_a_step_takes_as_pytorch_does(name, changes):
+    optimizer = support.heddle_class(name)([graded()])
+    optimizer.step()
+    optimizer.param_groups[0].update(changes)
+    optimizer.step()
+
+
 @pytest.mark.parametrize("name, options, message", [
     ("AdEMAMix", {"alpha_warmup": -1}, "alpha_warmup: expected a number of steps, 0 or more, or None, found -1"),
     ("AdEMAMix", {"alpha_warmup": NAN}, "alpha_warmup: expected a number of steps"),

@@ -1,4 +1,4 @@
-"""Checks of the values of a parameter group that a constructor or `add_param_group` is given.
+"""Checks of the values of parameter groups: those that are given, and those that have changed before a step.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,11 +13,12 @@ from ..errors import BadInput
 from . import _storage
 from ._flags import flag, truth
 from ._hyperparameters import check_readable, number_of, read
+from ._known import known
 from ._torch import NAMES, torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from ._spec import Spec
@@ -60,8 +61,8 @@ def check_values(group: Mapping[str, Any], spec: Spec) -> None:
         if index is not None:
             if not 0.0 <= read_value < 1.0:
                 raise ValueError(f"Invalid {_singular(key)} parameter at index {index}: {value}")
-        elif not 0.0 <= read_value or (name == "momentum" and read_value == math.inf):
-            raise ValueError(f"Invalid {_SPOKEN.get(name, f'{name} value')}: {value}")
+        else:
+            _check_range(name, read_value, value)
     for name in _unchecked(spec):
         value = number_of(group, name, spec)
         if isinstance(value, torch.Tensor):
@@ -71,14 +72,37 @@ def check_values(group: Mapping[str, Any], spec: Spec) -> None:
     for key in {key for key, _ in spec.parts.values()}:
         if len({isinstance(value, torch.Tensor) for value in group[key]}) > 1:
             raise ValueError(f"{key} must be either both floats or both Tensors")
-    problem = spec.check and spec.check(group)
-    if problem:
-        raise BadInput(problem)
+    for check in (spec.check_step, spec.check):
+        if problem := check and check(group):
+            raise BadInput(problem)
     # The authors' class of Adan takes both, and has `foreach=True` by default.
     if group.get("fused") and group.get("foreach") and not spec.defaults.get("foreach"):
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
     if group.get("fused") and group.get("differentiable"):
         raise RuntimeError("`fused` does not support `differentiable`")
+
+
+def check_steps(groups: Sequence[Mapping[str, Any]], spec: Spec) -> None:
+    """Refuses entries that no step has a meaning for, also those that have changed. It reads no tensor on a device."""
+    if not (spec.checked_in_steps or spec.check_step):
+        return
+    for place, group in enumerate(groups):
+        for name, (key, index) in spec.parts.items():
+            if type(group[key]) is not tuple or len(group[key]) <= index:
+                read(group, name, spec.parts)  # refuses an entry without this part, or in no memory
+        try:
+            for name in spec.checked_in_steps:
+                if (number := known(group[name])) is not None:
+                    _check_range(name, number, group[name])
+            if problem := spec.check_step and spec.check_step(group):
+                raise ValueError(problem)
+        except ValueError as error:
+            raise BadInput(f"param_groups[{place}]: {error}") from None
+
+
+def _check_range(name: str, number: Any, value: Any) -> None:
+    if not 0.0 <= number or (name == "momentum" and number == math.inf):
+        raise ValueError(f"Invalid {_SPOKEN.get(name, f'{name} value')}: {value}")
 
 
 def _unchecked(spec: Spec) -> list[str]:

@@ -20,7 +20,7 @@ from ..errors import BadInput
 from . import _average, _capture, _loading, _membership, _norm, _saving, _storage
 from ._arguments import bind, signature_of
 from ._checks import check_scaling
-from ._group_values import check_values
+from ._group_values import check_steps, check_values
 from ._hyperparameters import read
 from ._make_parts import make_parts
 from ._members import check_storage_of
@@ -219,7 +219,8 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         self._check_together()
 
     def _check_together(self) -> None:
-        """Refuses hyperparameters that do not fit each other, also those that have changed before a step."""
+        """Refuses hyperparameters that have no meaning, or do not fit each other, also those that have changed."""
+        check_steps(self.param_groups, self.spec)
         problem = self.spec.check_groups and self.spec.check_groups(self.param_groups)
         if problem:
             raise BadInput(problem)

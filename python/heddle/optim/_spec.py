@@ -133,15 +133,19 @@ class Spec:
     counted: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: Entries that only torch's optimizer reads. They are kept, for state that moves between the two.
     ignored: Sequence[str] = ("foreach", "capturable", "differentiable", "fused")
-    #: Entries that must not be negative, or (for those in `parts`) must be in [0, 1).
+    #: Entries that must not be negative, or (for those in `parts`) must be in [0, 1). As in PyTorch, they are checked
+    #: when a group is made, and a step takes any number, unless `checked_in_steps` has them: those that PyTorch lacks.
     checked: Sequence[str] = ()
+    checked_in_steps: Sequence[str] = ()
     #: ("z", "beta1"): the parameters of evaluation are an average, of which a parameter in training has the share that the
     #: hyperparameter gives; the rest is the state. The class has `train` and `eval`. None: they are the parameters.
     average: tuple[str, str] | None = None
     #: Whether the program takes the options of `_storage`: `state_dtype`, `rounding` and `master`.
     stores: bool = False
-    #: A further check of the entries of a group: the text of an error, or None.
+    #: A further check of the entries of a group when it is made: the text of an error, or None.
     check: Callable[[Mapping[str, Any]], str | None] | None = None
+    #: The same also of entries that have changed before a step. It does not read tensors on a device.
+    check_step: Callable[[Mapping[str, Any]], str | None] | None = None
     #: A check of all groups together: the text of an error, or None.
     check_groups: Callable[[Sequence[Mapping[str, Any]]], str | None] | None = None
     #: A check of a hyperparameter by its name in the program, also of one that has changed before a step: the text of an

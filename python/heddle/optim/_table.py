@@ -13,6 +13,7 @@ from .._values import number, real, short
 from ..errors import BadInput
 from . import _storage
 from ._flags import flag
+from ._known import holds, is_on_device, known
 from ._spec import Spec
 
 TYPE_CHECKING = False
@@ -82,8 +83,9 @@ _ADAM: dict[str, Any] = {
 
 
 def _cautious(group: Mapping[str, Any]) -> str | None:
-    if group.get("cautious") and group["momentum"] <= 0:
-        return f"cautious: expected False beside momentum={short(group['momentum'])}, found True: it requires a momentum above 0"
+    if flag(group.get("cautious", False), "cautious") and not holds(group["momentum"], lambda value: value > 0):
+        found = short(group["momentum"])
+        return f"cautious: expected False beside momentum={found}, found True: it requires a momentum above 0"
     return None
 
 
@@ -92,9 +94,9 @@ def _average(group: Mapping[str, Any]) -> str | None:
     for name in ("r", "weight_lr_power"):
         if not isinstance(group[name], (int, float)) or not math.isfinite(number(group[name], name)):
             return f"{name}: expected a finite number, found {short(group[name])}"
-    if "momentum" in group and not 0 < group["momentum"] < 1:
+    if "momentum" in group and not holds(group["momentum"], lambda value: 0 < value < 1):
         return f"Momentum must be between 0 and 1 exclusive: {group['momentum']}"
-    if "betas" in group and group["betas"][0] <= 0:
+    if "betas" in group and not holds(group["betas"][0], lambda value: value > 0):
         return f"Invalid beta parameter at index 0: {group['betas'][0]}, expected a number above 0"
     return None
 
@@ -112,24 +114,24 @@ def _nesterov(group: Mapping[str, Any]) -> str | None:
             "Nesterov momentum requires a momentum and zero dampening, found "
             f"momentum={group['momentum']}, dampening={group['dampening']}"
         )
-    return _cautious(group)
+    return None
 
 
 def _sgd(group: Mapping[str, Any]) -> str | None:
-    if _is_nan(group["dampening"]):
+    if not holds(group["dampening"], lambda value: not math.isnan(value)):
         return f"dampening: expected a number other than NaN, found {short(group['dampening'])}"
-    return _nesterov(group)
+    return _cautious(group)
 
 
 def _start(group: Mapping[str, Any]) -> str | None:
-    if _is_nan(group["t0"]):
+    if not holds(group["t0"], lambda value: not math.isnan(value)):
         return f"t0: expected a number of steps, which may be infinite, found {short(group['t0'])}"
     return None
 
 
 def _decays(group: Mapping[str, Any]) -> str | None:
     """`adabelief_pytorch` ignores the first without the second."""
-    if group["fixed_decay"] and not group["weight_decouple"]:
+    if flag(group["fixed_decay"], "fixed_decay") and not flag(group["weight_decouple"], "weight_decouple"):
         return "fixed_decay: expected False beside weight_decouple=False, found True: only a decoupled decay can be fixed"
     return None
 
@@ -137,8 +139,8 @@ def _decays(group: Mapping[str, Any]) -> str | None:
 def _damped(groups: Sequence[Mapping[str, Any]]) -> str | None:
     """A momentum of 0 turns both off, as after a change of the group."""
     for place, group in enumerate(groups):
-        is_on = flag(group["nesterov"], "nesterov") and _known(group["momentum"]) not in (0, None)
-        if is_on and (_known(group["dampening"]) not in (0, None) or _is_on_device(group["dampening"])):
+        is_on = flag(group["nesterov"], "nesterov") and known(group["momentum"]) not in (0, None)
+        if is_on and (known(group["dampening"]) not in (0, None) or is_on_device(group["dampening"])):
             return (
                 f"param_groups[{place}]: expected a dampening of 0 beside nesterov=True, found "
                 f"momentum={short(group['momentum'])}, dampening={short(group['dampening'])}"
@@ -146,38 +148,20 @@ def _damped(groups: Sequence[Mapping[str, Any]]) -> str | None:
     return None
 
 
-def _known(value: Any) -> float | None:
-    """A number, also that of a tensor on the CPU; None for other tensors, which are not read, and other objects."""
-    if isinstance(value, bool):
-        return float(value)
-    if _is_on_device(value):
-        return None
-    return real(value.detach() if hasattr(value, "detach") else value)
-
-
-def _is_nan(value: Any) -> bool:
-    number = _known(value)
-    return number is not None and math.isnan(number)
-
-
-def _is_on_device(value: Any) -> bool:
-    return hasattr(value, "numel") and value.device.type != "cpu"
-
-
 def _estimate(group: Mapping[str, Any]) -> str | None:
     """As `prodigyopt` and as its formulas need it."""
-    if not group["d0"] > 0:
+    if not holds(group["d0"], lambda value: value > 0):
         return f"Invalid d0 value: {group['d0']}, expected a number above 0"
-    if not group["growth_rate"] >= 1:
+    if not holds(group["growth_rate"], lambda value: value >= 1):
         return f"Invalid growth_rate value: {group['growth_rate']}, expected a number of at least 1"
-    if group["beta3"] is not None and not 0 < group["beta3"] < 1:
+    if not holds(group["beta3"], lambda value: 0 < value < 1):
         return f"Invalid beta3 value: {group['beta3']}, expected a number between 0 and 1, or None"
     return None
 
 
 def _rates(groups: Sequence[Mapping[str, Any]]) -> str | None:
     """The estimate is one for all groups, so `prodigyopt` refuses different rates, too. A group of rate 0 stands still."""
-    rates = {rate for group in groups if (rate := _known(group["lr"]))}
+    rates = {rate for group in groups if (rate := known(group["lr"]))}
     if len(rates) > 1:
         found = ", ".join(map(str, sorted(rates)))
         return f"lr: expected one value for all parameter groups, or 0 for some, found {found}"
@@ -193,9 +177,9 @@ def _warmups(group: Mapping[str, Any]) -> str | None:
 
 
 def _lars(group: Mapping[str, Any]) -> str | None:
-    if not math.isfinite(_known(group["dampening"]) or 0):
+    if not holds(group["dampening"], math.isfinite):
         return f"dampening: expected a finite number, found {short(group['dampening'])}"
-    return _nesterov(group)
+    return _cautious(group)
 
 
 def _rho(group: Mapping[str, Any]) -> str | None:
@@ -290,7 +274,8 @@ SPECS: dict[str, Spec] = {
             hidden={"step": "momentum_buffer"},
             counted={"dampening": "nesterov"},
             checked=("lr", "momentum", "weight_decay"),
-            check=_sgd,
+            check=_nesterov,
+            check_step=_sgd,
             check_groups=_damped,
             functional=("momentum_buffer",),
             positional=("has_sparse_grad", "foreach", "fused", "grad_scale", "found_inf"),
@@ -356,7 +341,7 @@ SPECS: dict[str, Spec] = {
             switches=("momentum",),
             switches_need_positive=True,
             needs={"cautious": "momentum"},
-            check=_cautious,
+            check_step=_cautious,
             checked=("lr", "eps", "momentum", "weight_decay", "alpha"),
             functional=("square_avg", "grad_avg", "momentum_buffer", "step"),
             positional=("foreach", "maximize", "differentiable", "capturable", "has_complex"),
@@ -407,7 +392,7 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay",),
             initial={"eta": "lr"},
             checked=("lr", "lambd", "alpha", "weight_decay"),
-            check=_start,
+            check_step=_start,
             functional=("ax", "mu", "eta", "step"),
             positional=("foreach", "maximize", "differentiable", "capturable", "has_complex"),
             meanings={
@@ -518,7 +503,7 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay",),
             parts=_BETAS,
             checked=("lr", "eps", "beta1", "beta2", "weight_decay"),
-            check=_decays,
+            check_step=_decays,
             meanings={
                 "betas": "the decay rates of the mean of gradients and of their variance.",
                 "eps": "added to the variance and to the denominator.",
@@ -543,6 +528,7 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay", "max_grad_norm"),
             parts={**_BETAS, "beta3": ("betas", 2)},
             checked=("lr", "eps", "beta1", "beta2", "beta3", "weight_decay", "max_grad_norm"),
+            checked_in_steps=("max_grad_norm",),
             meanings={
                 "betas": "the decay rates of the means of gradients, of their differences and of squares.",
                 "max_grad_norm": "the largest norm of all gradients; 0 leaves the clipping out.",
@@ -564,6 +550,7 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay",),
             parts=_BETAS,
             checked=("lr", "eps", "beta1", "beta2", "weight_decay", "initial_accumulator"),
+            checked_in_steps=("initial_accumulator",),
             meanings={"initial_accumulator": "both moments before the first step."},
             large=("exp_avg", "exp_avg_sq"),
             doc="Yogi (Zaheer et al., 2018): Adam with a second moment that grows slowly; the formulas are those of "
@@ -599,7 +586,8 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay", "beta3_warmup", "alpha_warmup"),
             parts={**_BETAS, "beta3": ("betas", 2)},
             checked=("lr", "eps", "alpha", "beta1", "beta2", "beta3", "weight_decay"),
-            check=_warmups,
+            checked_in_steps=("alpha",),
+            check_step=_warmups,
             meanings={
                 "betas": "the decay rates of the fast mean of gradients, of the mean of squares, and of the slow mean.",
                 "alpha": "the weight of the slow mean.",
@@ -643,7 +631,9 @@ SPECS: dict[str, Spec] = {
             hidden={"step": "momentum_buffer"},
             counted={"dampening": "nesterov"},
             checked=("lr", "momentum", "weight_decay", "trust_coefficient", "eps"),
-            check=_lars,
+            checked_in_steps=("trust_coefficient",),
+            check=_nesterov,
+            check_step=_lars,
             check_groups=_damped,
             meanings={
                 "trust_coefficient": "the ratio of the norms of a step and of its parameter.",
@@ -685,6 +675,7 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay", "max_grad_norm"),
             parts=_BETAS,
             checked=("lr", "eps", "beta1", "beta2", "weight_decay", "max_grad_norm"),
+            checked_in_steps=("max_grad_norm",),
             meanings={
                 "bias_correction": "whether to correct the bias of both means.",
                 "adam_w_mode": "whether to add the decay to the update, not to the gradients.",
@@ -708,7 +699,8 @@ SPECS: dict[str, Spec] = {
             parts=_BETAS,
             initial={"d": "d0", "d_max": "d0"},
             checked=("lr", "eps", "beta1", "beta2", "weight_decay", "d_coef"),
-            check=_estimate,
+            checked_in_steps=("d_coef",),
+            check_step=_estimate,
             check_groups=_rates,
             meanings={
                 "lr": "the factor of the estimated learning rate; a schedule may change it.",
@@ -736,7 +728,8 @@ SPECS: dict[str, Spec] = {
             optional=("weight_decay", "warmup_steps"),
             parts=_BETAS,
             checked=("lr", "eps", "beta1", "beta2", "weight_decay", "warmup_steps"),
-            check=_average,
+            checked_in_steps=("warmup_steps",),
+            check_step=_average,
             average=("z", "beta1"),
             meanings={"betas": "the share of the average in the parameters, and the decay rate of the mean of squares.",
                       **_SCHEDULE_FREE},
@@ -754,7 +747,8 @@ SPECS: dict[str, Spec] = {
             options=("r", "weight_lr_power", "maximize"),
             optional=("weight_decay", "warmup_steps"),
             checked=("lr", "momentum", "weight_decay", "warmup_steps"),
-            check=_average,
+            checked_in_steps=("warmup_steps",),
+            check_step=_average,
             average=("z", "momentum"),
             meanings={"momentum": "the share of the average in the parameters.", **_SCHEDULE_FREE},
             large=("z",),
