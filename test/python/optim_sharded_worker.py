@@ -182,6 +182,25 @@ def checkpoint(device, folder):
             torch.testing.assert_close(full(left.detach()), full(right.detach()), rtol=2e-5, atol=2e-6)
 
 
+def wrong_shards(device, mesh):
+    """A load refuses state that is distributed in another way, before anything is written."""
+    param = torch.nn.Parameter(distribute_tensor(torch.ones(4, 3, device=device), mesh, [Shard(0)]))
+    param.grad = distribute_tensor(torch.ones(4, 3, device=device), mesh, [Shard(0)])
+    optimizer = heddle.optim.AdamW([param])
+    optimizer.step()
+    known = dict(optimizer.state[param])
+    loaded = optimizer.state_dict()
+    replica = distribute_tensor(torch.zeros(4, 3, device=device), mesh, [Replicate()])
+    loaded["state"] = {0: {**known, "exp_avg": replica}}
+    try:
+        optimizer.load_state_dict(loaded)
+    except heddle.errors.BadInput as error:
+        assert "state_dict['state'][0]['exp_avg']: expected a shard of shape (2, 3), found (4, 3)" in str(error)
+    else:
+        raise AssertionError("expected BadInput")
+    assert all(value is known[key] for key, value in optimizer.state[param].items())
+
+
 def rounding(device, mesh):
     """Random numbers do not depend on the number of processes if shards start at multiples of 8 elements."""
     generator = torch.Generator().manual_seed(1)
@@ -252,6 +271,7 @@ def line(rank, world, device, folder):
     mixed(device, mesh)
     skipped(rank, device, mesh)
     reductions(device, mesh)
+    wrong_shards(device, mesh)
     rounding(device, mesh)
     checkpoint(device, folder)
 

@@ -199,6 +199,8 @@ _UNFIT = [
     ("exp_avg", 0.5, r"expected a tensor of shape \(3, 4\), found 0.5"),
     ("exp_avg", torch.zeros(3, 4).to_sparse(), "expected a dense tensor, found layout torch.sparse_coo"),
     ("exp_avg", torch.zeros(3, 4, device="meta"), "expected a tensor with data, found one on the device meta"),
+    ("exp_avg", torch.zeros(4).expand(3, 4), r"expected elements with memory of their own, .* with strides \(0, 1\)"),
+    ("exp_avg", torch.zeros((), dtype=torch.float64).expand(3, 4), "expected elements with memory of their own"),
     ("exp_avg", None, "expected a tensor as large as its parameter, found none beside 'exp_avg_sq', 'mu_product', 'step'"),
     ("step", None, "expected one value, found none beside 'exp_avg', 'exp_avg_sq', 'mu_product'"),
     ("step", torch.zeros(2), r"expected one value, found shape \(2,\)"),

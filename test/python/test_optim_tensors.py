@@ -456,8 +456,8 @@ def test_no_step_writes_beyond_its_state(damage, steps, how, key):
     if how == "loaded":
         saved = ours.state_dict()
         saved["state"][0] = {**saved["state"][0], key: changed}
-        if message and "shape" in message:
-            with pytest.raises(heddle.BadInput, match=rf"^state_dict\['state'\]\[0\]\['{key}'\]: {message}"):
+        if message:
+            with pytest.raises(heddle.BadInput, match=rf"^state_dict\['state'\]\[0\]\['{key}'\]: .*{message}"):
                 ours.load_state_dict(saved)
             return
         ours.load_state_dict(saved)

@@ -87,10 +87,15 @@ def check_large(what: str, found: Any, dtype: Any) -> None:
     is_other = real_dtype(found.dtype) not in NAMES or found.is_complex() != dtype.is_complex
     if found.dtype != dtype and (is_other or not (dtype.is_floating_point or dtype.is_complex)):
         raise kind_error(what, dtype, found.dtype)
+    check_own_memory(what, found, "assign a clone()")
+
+
+def check_own_memory(what: str, found: Any, remedy: str) -> None:
+    """Refuses state whose elements share memory."""
     if elements_overlap(found):
         raise BadInput(
             f"{what}: expected elements with memory of their own, because a step writes them, found shape "
-            f"{tuple(found.shape)} with strides {found.stride()}, as from expand(); assign a clone()"
+            f"{tuple(found.shape)} with strides {found.stride()}, as from expand(); {remedy}"
         )
 
 

@@ -15,7 +15,7 @@ from .._refusals import REFUSALS
 from .._values import listed, number, plain, real, short
 from ..errors import BadInput
 from . import _rewrite
-from ._checks import check_memory, check_single, kind_error
+from ._checks import check_memory, check_own_memory, check_single, kind_error
 from ._hyperparameters import check_readable, read
 from ._members import member_name
 from ._torch import is_distributed, is_freed, lacks_memory, local, torch
@@ -139,7 +139,7 @@ def _where(place: Any, key: Any) -> str:
 
 
 def _check_shape(place: Any, key: Any, value: Any, param: Any) -> None:
-    """Refuses what is no dense tensor of the shape of its parameter."""
+    """Refuses what is no dense tensor of the shape of its parameter, with elements of its own."""
     if not isinstance(value, torch.Tensor):
         raise BadInput(f"{_where(place, key)}: expected a tensor of shape {tuple(param.shape)}, found {short(value)}")
     _check_dense(place, key, value)
@@ -153,6 +153,13 @@ def _check_shape(place: Any, key: Any, value: Any, param: Any) -> None:
             f"{_where(place, key)}: expected a tensor that is distributed as its parameter is; load the state of sharded "
             "parameters with torch.distributed.checkpoint.state_dict.set_optimizer_state_dict"
         )
+    found, shard = local(value), local(param)
+    if found.shape != shard.shape:
+        raise BadInput(
+            f"{_where(place, key)}: expected a shard of shape {tuple(shard.shape)}, found {tuple(found.shape)}; "
+            "distribute it as its parameter is"
+        )
+    check_own_memory(_where(place, key), found, "load a clone()")
 
 
 def _check_one(place: Any, key: Any, value: Any) -> None:

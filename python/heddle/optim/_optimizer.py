@@ -246,9 +246,10 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
 
         Raises:
             BadInput: `state_dict` is no state dictionary; its groups or state are those of another class, or lack an entry;
-                an entry of a group is no number; a tensor of the state has another shape or another kind of numbers than
-                its parameter, such as integers, or is in freed memory; a step counter is no whole number of at least 0;
-                exact parameters do not fit or are missing; or the call is within a step. Nothing is written.
+                an entry of a group is no number; a tensor of the state has another shape, shard or kind of numbers than
+                its parameter, such as integers, has elements that share memory, or is in freed memory; a step counter
+                is no whole number of at least 0; exact parameters do not fit or are missing; or the call is within a
+                step. Nothing is written.
             ValueError: the numbers of groups or of their parameters differ.
         """
         self._refuse_in_step("load_state_dict")
