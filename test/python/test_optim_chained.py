@@ -491,12 +491,14 @@ def test_a_refused_chain_changes_no_optimizer(added, message):
 def test_optimizers_of_a_chain_are_not_stepped_alone():
     pair = Pair(*MEMBERS["sgd-adamw"], clip_grad_norm=1.0)
     pair.run(1)
-    message = (r"expected an optimizer that is in no chain, found optimizers\[1\] of a chain that steps 2 optimizers together: use the "
+    message = (r"expected an optimizer that is in no chain, found optimizers\[1\] of a chain of 2 optimizers: use the "
                "optimizer that heddle.optim.chain has returned$")
     with pytest.raises(heddle.BadInput, match=f"^step: {message}"):
         pair.members[1].step()
     with pytest.raises(heddle.BadInput, match=f"^clip_grad_norm: {message}"):
-        optim.chain(clip_grad_norm=1.0, optimizer=pair.members[1])
+        pair.members[1].clip_grad_norm = 1.0
+    with pytest.raises(heddle.BadInput, match=f"^optimizer: {message}"):
+        optim.chain(ema=0.5, optimizer=pair.members[1])
     with pair.chain._stepping, pytest.raises(heddle.BadInput, match="^add_param_group within step"):
         pair.members[1].add_param_group(dict(params=support.parameters()))
     old, pair.chain = pair.chain, optim.chain(clip_grad_norm=1.0, optimizer=pair.members)

@@ -110,9 +110,9 @@ def chain(
         they were before.
 
     Raises:
-        BadInput: `optimizer` is no optimizer of heddle, or has no place for an argument; two optimizers have the same
-            parameter; an argument has a wrong value; entries of a schedule contradict each other; or both ways to clip
-            are given.
+        BadInput: `optimizer` is no optimizer of heddle, is one of a chain of several, or has no place for an argument;
+            two optimizers have the same parameter; an argument has a wrong value; entries of a schedule contradict each
+            other; or both ways to clip are given.
     """
     optimizers = _members(optimizer)
     if clip_grad_norm is not None and clip_grad_value is not None:
@@ -130,6 +130,7 @@ def chain(
 def _members(optimizer: Any) -> list[Optimizer]:
     """The optimizers that are stepped together."""
     if isinstance(optimizer, Optimizer):
+        optimizer._refuse_in_chain("optimizer")
         return list(optimizer._owners)
     is_list = isinstance(optimizer, (list, tuple))
     given = {"optimizer": optimizer}

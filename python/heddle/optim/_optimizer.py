@@ -15,7 +15,7 @@ import weakref
 
 from .. import _fast
 from .._turns import LeftLocked, interrupted, is_held, is_interrupted
-from .._values import real, short
+from .._values import counted, real, short
 from ..errors import BadInput
 from . import _average, _capture, _loading, _membership, _norm, _saving, _storage
 from ._arguments import bind, signature_of
@@ -196,9 +196,9 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
     def _refuse_in_chain(self, what: str) -> None:
         if chain := self._chain_of():
             raise BadInput(
-                f"{what}: expected an optimizer that is in no chain, found optimizers[{chain.optimizers.index(self)}] of a "
-                f"chain that steps {len(chain.optimizers)} optimizers together: use the optimizer that heddle.optim.chain "
-                "has returned"
+                f"{what}: expected an optimizer that is in no chain, found optimizers[{chain.optimizers.index(self)}] "
+                f"of a chain of {counted(len(chain.optimizers), 'optimizer')}: use the optimizer that "
+                "heddle.optim.chain has returned"
             )
 
     def _share_locks(self) -> None:
