@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/layout/DrawnNumbers.h"
 #include "dialect/Bindings.h"
 #include "dialect/FusedPanelAnalysis.h"
 #include "dialect/Names.h"
@@ -38,6 +39,9 @@ static constexpr int64_t kLoaded = 80;
 /// Rounds of a tile whose elements are only mapped, if one round is too short.
 /// With more, blocks end less evenly.
 static constexpr int64_t kMappedRounds = 2;
+/// The same if a thread draws random numbers. Measured: with two rounds, the
+/// instructions of a thread limit it; with six, short lists take longer.
+static constexpr int64_t kDrawnRounds = 4;
 /// The most bytes of a thread's elements for which the math of precomputed
 /// scalars, which some steps need, leaves enough registers.
 static constexpr int64_t kBesidePrecomputed = 64;
@@ -84,6 +88,13 @@ static int64_t mappedRounds(SweepOp sweep, unsigned segment, int64_t vector) {
       !sweep.getSegmentBlock(segment).getOps<PrecomputeOp>().empty() &&
       vector * llvm::sum_of(sizes.read) > kBesidePrecomputed;
   bool busy = sizes.largest() <= 4 && hasManyMemberScalars(sweep, segment);
+  auto levels = Levels::infer(sweep, segment);
+  auto randoms = sweep.getSegmentBlock(segment).getOps<foreach::RandomOp>();
+  if (packed && succeeded(levels) &&
+      llvm::any_of(randoms, [&](foreach::RandomOp random) {
+        return isDrawn(random, *levels);
+      }))
+    return kDrawnRounds;
   return packed || crowded || busy ? kMappedRounds : 1;
 }
 

@@ -127,6 +127,8 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
     else if (auto random = dyn_cast<foreach::RandomOp>(op);
              random && isDrawn(random, *levels))
       loaded += segment.vector * storageBytes(random.getType()) / 4;
+    else if (isa<foreach::JoinOp>(op))
+      loaded += 2 * segment.vector; // the halves, beside the float
   int64_t words = elementWords(sweep, layout, number);
   // With several segments, the descriptor of the tile stays in registers.
   int64_t ofDoubles = !doubles                      ? 0

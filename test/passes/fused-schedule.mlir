@@ -67,6 +67,25 @@ fused.program @mixed(%a: !bf16, %b: !f32, %c: !f32, %d: !f64, %e: !bf16) -> (!bf
 
 // -----
 
+!bf16 = !foreach.list<tensor<?xbf16>>
+
+// Elements of 16 bits that are rounded at random have four rounds.
+// CHECK-LABEL: fused.program @drawn
+// CHECK:         vector = [8], tile = [8192]
+fused.program @drawn(%a: !bf16, %seed: tensor<i64>) -> !bf16 {
+  %r = fused.sweep (%a = %a as f32 : !bf16, %seed = %seed : tensor<i64>) -> !bf16 {
+    %x = arith.mulf %a, %a : f32
+    %zero = arith.constant 0 : i64
+    %at = foreach.index member : i64
+    %bits = foreach.random seed %seed stream %zero block %zero at %at : i16
+    %y = foreach.round %x to bf16 by %bits : f32
+    fused.yield %y : f32
+  }
+  fused.yield %r : !bf16
+}
+
+// -----
+
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 
