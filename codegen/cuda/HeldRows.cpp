@@ -243,7 +243,8 @@ LogicalResult RowsEmitter::emitHeldElements(unsigned phase) {
   }
   // Elements in shared memory have no room for others: a value takes the place
   // of the operand.
-  std::string operand = layout.longParts ? replacedBy(kept, phase) : "";
+  std::string operand =
+      layout.longParts ? replacedBy(kept, slice, work, phase) : "";
   if (operand.empty())
     declareArrays(kept, "[" + heldItems + "]", "[k]");
   else
@@ -271,21 +272,36 @@ LogicalResult RowsEmitter::emitHeldElements(unsigned phase) {
   return success();
 }
 
-/// The place of the one operand of elements, if `kept` is one value and phases
-/// after `phase` need the operand no more; otherwise empty.
-std::string RowsEmitter::replacedBy(ArrayRef<Value> kept, unsigned phase) {
+/// The place of the one operand of elements, if `kept` is one value that may
+/// replace it: no other value of the phase `slice` needs the operand, or what
+/// was computed of it for `kept`, and no later phase needs the operand. An
+/// empty string otherwise.
+std::string RowsEmitter::replacedBy(ArrayRef<Value> kept, const Slice &slice,
+                                    const ElementWork &work, unsigned phase) {
   if (kept.size() != 1)
     return "";
-  heldValues.insert(kept.front());
+  Value value = kept.front();
+  llvm::DenseSet<Value> behind = fused::backwardSlice({value});
+  auto isReplaced = [&](Value other) {
+    return other != value && behind.contains(other) &&
+           levels.of(other).level == Level::element;
+  };
+  for (Operation *op : slice.ops)
+    if (!behind.contains(op->getResult(0)) &&
+        llvm::any_of(op->getOperands(), isReplaced))
+      return "";
+  if (llvm::any_of(work.roots, isReplaced))
+    return "";
+  heldValues.insert(value);
   bool isUsed = false;
   for (unsigned later = phase + 1; later <= lastPhase; ++later)
     for (BlockArgument argument : sliceOf(workOf(later).roots).inputs)
       isUsed |= levels.of(argument).level == Level::element;
-  heldValues.erase(kept.front());
+  heldValues.erase(value);
   for (BlockArgument argument : body.getArguments())
-    if (!isUsed && levels.of(argument).level == Level::element &&
-        !argument.use_empty() && !isOnlyHinted(argument) &&
-        argument.getType() == kept.front().getType())
+    if (!isUsed && behind.contains(argument) &&
+        levels.of(argument).level == Level::element &&
+        argument.getType() == value.getType())
       return scope[argument];
   return "";
 }

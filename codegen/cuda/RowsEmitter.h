@@ -137,7 +137,8 @@ private:
   void declareRowPointers(llvm::function_ref<bool(const OperandSlot &)> wanted);
   void loadHeld(const Slice &elements);
   std::string longItems() const;
-  std::string replacedBy(llvm::ArrayRef<mlir::Value> kept, unsigned phase);
+  std::string replacedBy(llvm::ArrayRef<mlir::Value> kept, const Slice &slice,
+                         const ElementWork &work, unsigned phase);
   void declareChains(llvm::function_ref<bool(mlir::Operation *)> wanted);
   void combineHeldRow(fused::ReduceOp op);
   mlir::LogicalResult emitHeldElements(unsigned phase);

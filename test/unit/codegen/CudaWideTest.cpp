@@ -87,6 +87,36 @@ func.func @wide_softmax(%x: !mats) -> (!mats, !vecs) {
   return %y, %sum : !mats, !vecs
 })mlir";
 
+/// An exponential is kept for the last phase; another value of its phase needs
+/// the element, too.
+constexpr const char *kEntropy = R"mlir(
+!mats = !foreach.list<tensor<?x?xf32>>
+!vecs = !foreach.list<tensor<?xf32>>
+func.func @wide_entropy(%x: !mats) -> (!mats, !vecs) {
+  %most = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !vecs {
+    foreach.yield %x : f32
+  }
+  %sum = foreach.reduce add along j (%x = %x[i, j] : !mats, %m = %most[i] : !vecs) -> !vecs {
+    %d = arith.subf %x, %m : f32
+    %e = math.exp %d : f32
+    foreach.yield %e : f32
+  }
+  %mean = foreach.reduce add along j (%x = %x[i, j] : !mats, %m = %most[i] : !vecs) -> !vecs {
+    %d = arith.subf %x, %m : f32
+    %e = math.exp %d : f32
+    %xe = arith.mulf %x, %e : f32
+    foreach.yield %xe : f32
+  }
+  %y = foreach.map (%x = %x[i, j] : !mats, %m = %most[i], %s = %sum[i], %n = %mean[i] : !vecs) -> !mats {
+    %d = arith.subf %x, %m : f32
+    %e = math.exp %d : f32
+    %y = arith.mulf %e, %s : f32
+    %z = arith.subf %y, %n : f32
+    foreach.yield %z : f32
+  }
+  return %y, %mean : !mats, !vecs
+})mlir";
+
 /// Rows of 16 bits of which only sums are needed: the first block of a row
 /// receives the states of the others.
 constexpr const char *kHalfSums = R"mlir(
@@ -285,7 +315,8 @@ TEST_P(CudaLongParts, GiveTheBitsOfTheCpu) {
   compare(program, {{1, 1044481}, {1, 1048576}}, true, "_long_parts");
 }
 
-INSTANTIATE_TEST_SUITE_P(, CudaLongParts, testing::Values(kSoftmax, kHalfRows),
+INSTANTIATE_TEST_SUITE_P(, CudaLongParts,
+                         testing::Values(kSoftmax, kEntropy, kHalfRows),
                          [](const auto &info) {
                            llvm::StringRef text = info.param;
                            text = text.split("@").second;
@@ -301,7 +332,8 @@ INSTANTIATE_TEST_SUITE_P(, CudaClusters,
                          });
 
 INSTANTIATE_TEST_SUITE_P(, CudaWide,
-                         testing::Values(kColumns, kRows, kSoftmax, kTraversed),
+                         testing::Values(kColumns, kRows, kSoftmax, kEntropy,
+                                         kTraversed),
                          [](const auto &info) {
                            llvm::StringRef text = info.param;
                            text = text.split("@").second;
