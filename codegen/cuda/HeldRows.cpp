@@ -278,7 +278,8 @@ LogicalResult RowsEmitter::emitHeldElements(unsigned phase) {
 /// empty string otherwise.
 std::string RowsEmitter::replacedBy(ArrayRef<Value> kept, const Slice &slice,
                                     const ElementWork &work, unsigned phase) {
-  if (kept.size() != 1)
+  // An earlier value may have the place already.
+  if (kept.size() != 1 || !heldValues.empty())
     return "";
   Value value = kept.front();
   llvm::DenseSet<Value> behind = fused::backwardSlice({value});

@@ -96,6 +96,13 @@ template <int Threads, int Items = held_items, int Sure = Items / 2, int Lanes =
   }
 };
 
+// The words that the threads of a block hold in shared memory, of any type: a block has
+// elements of one type.
+template <int Words> __device__ __forceinline__ unsigned *words_in_shared() {
+  __shared__ unsigned words[Words];
+  return words;
+}
+
 // The elements that a thread holds of a row: in registers, except those of a long part,
 // of which it holds the first `Registers`, and the others in shared memory.
 template <class T, int Items, int Threads, int LongItems, int Registers> struct held_elements {
@@ -104,9 +111,9 @@ template <class T, int Items, int Threads, int LongItems, int Registers> struct 
 
   __device__ __forceinline__ T &operator[](int k) {
     if constexpr (Items > in_registers) {
-      __shared__ T others[(Items - in_registers) * Threads];
+      static_assert(sizeof(T) <= sizeof(unsigned), "an element has one word");
       if (k >= in_registers)
-        return others[(k - in_registers) * Threads + threadIdx.x];
+        return reinterpret_cast<T *>(words_in_shared<(Items - in_registers) * Threads>())[(k - in_registers) * Threads + threadIdx.x];
     }
     return mine[k];
   }

@@ -243,12 +243,18 @@ bool exchangesInClusters(fused::SweepOp sweep, const SweepLayout &layout) {
 bool holdsLongParts(fused::SweepOp sweep, const SweepLayout &layout) {
   if (!exchangesInClusters(sweep, layout) || layout.heldWords != 1)
     return false;
-  for (auto [s, segment] : llvm::enumerate(layout.segments))
+  for (auto [s, segment] : llvm::enumerate(layout.segments)) {
+    for (auto [argument, slot] : llvm::zip_equal(
+             sweep.getSegmentBlock(s).getArguments(), segment.inputs))
+      if (slot >= 0 && segment.operands[slot].index == kIJ &&
+          argument.getType().getIntOrFloatBitWidth() > 32)
+        return false;
     if (exchangesOfRow(sweep, s) < 2 || usesBranchlessRows(sweep, s) ||
         llvm::count_if(segment.operands, [](const OperandSlot &slot) {
           return slot.read && slot.index == kIJ;
         }) != 1)
       return false;
+  }
   return true;
 }
 

@@ -117,6 +117,38 @@ func.func @wide_entropy(%x: !mats) -> (!mats, !vecs) {
   return %y, %mean : !mats, !vecs
 })mlir";
 
+/// Two values are kept, the second computed of the first.
+constexpr const char *kChain = R"mlir(
+!mats = !foreach.list<tensor<?x?xf32>>
+!vecs = !foreach.list<tensor<?xf32>>
+func.func @wide_chain(%x: !mats) -> (!mats, !vecs) {
+  %most = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !vecs {
+    foreach.yield %x : f32
+  }
+  %sum = foreach.reduce add along j (%x = %x[i, j] : !mats, %m = %most[i] : !vecs) -> !vecs {
+    %d = arith.subf %x, %m : f32
+    %e = math.exp %d : f32
+    foreach.yield %e : f32
+  }
+  %two = foreach.reduce add along j (%x = %x[i, j] : !mats, %m = %most[i], %s = %sum[i] : !vecs) -> !vecs {
+    %d = arith.subf %x, %m : f32
+    %e = math.exp %d : f32
+    %es = arith.addf %e, %s : f32
+    %f = math.log %es : f32
+    foreach.yield %f : f32
+  }
+  %y = foreach.map (%x = %x[i, j] : !mats, %m = %most[i], %s = %sum[i], %t = %two[i] : !vecs) -> !mats {
+    %d = arith.subf %x, %m : f32
+    %e = math.exp %d : f32
+    %es = arith.addf %e, %s : f32
+    %f = math.log %es : f32
+    %g = arith.mulf %f, %e : f32
+    %h = arith.subf %g, %t : f32
+    foreach.yield %h : f32
+  }
+  return %y, %two : !mats, !vecs
+})mlir";
+
 /// Rows of 16 bits of which only sums are needed: the first block of a row
 /// receives the states of the others.
 constexpr const char *kHalfSums = R"mlir(
@@ -316,7 +348,7 @@ TEST_P(CudaLongParts, GiveTheBitsOfTheCpu) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, CudaLongParts,
-                         testing::Values(kSoftmax, kEntropy, kHalfRows),
+                         testing::Values(kSoftmax, kEntropy, kChain, kHalfRows),
                          [](const auto &info) {
                            llvm::StringRef text = info.param;
                            text = text.split("@").second;
@@ -333,7 +365,7 @@ INSTANTIATE_TEST_SUITE_P(, CudaClusters,
 
 INSTANTIATE_TEST_SUITE_P(, CudaWide,
                          testing::Values(kColumns, kRows, kSoftmax, kEntropy,
-                                         kTraversed),
+                                         kChain, kTraversed),
                          [](const auto &info) {
                            llvm::StringRef text = info.param;
                            text = text.split("@").second;
