@@ -274,6 +274,14 @@ def test_schedules_continue_in_copies(name, momentum, how):
     assert torch.equal(step(first), step(second))
 
 
+def step_both(step, *pairs):
+    """Steps optimizers whose parameters have the same gradients."""
+    for params, optimizer in pairs:
+        for param in params:
+            param.grad = torch.full_like(param, 0.5 + step)
+        optimizer.step()
+
+
 @pytest.mark.parametrize("how", ["chain", "load"])
 def test_a_schedule_that_is_added_later_continues_a_counter_of_a_rule(how):
     """It counts all steps of the parameter, also those before it."""
@@ -292,10 +300,7 @@ def test_a_schedule_that_is_added_later_continues_a_counter_of_a_rule(how):
             ours.load_state_dict(saved)
         if step >= 3:
             theirs.param_groups[0]["lr"] = 0.5**step
-        for param in (*params, *others):
-            param.grad = torch.full_like(param, 0.5 + step)
-        ours.step()
-        theirs.step()
+        step_both(step, (params, ours), (others, theirs))
     for param, other in zip(params, others):
         torch.testing.assert_close(param, other)
         state, wanted = ours.state[param], theirs.state[other]
@@ -326,10 +331,7 @@ def test_a_schedule_of_a_rule_with_a_counter_of_its_own(dtypes, added):
     ours = optim.chain(schedule={"kind": "cosine", "steps": 10}, optimizer=ours, **added)
     for step in range(4):
         theirs.param_groups[0]["lr"] = 0.5 * (1 + math.cos(math.pi * step / 10))
-        for param in (*params, *others):
-            param.grad = torch.full_like(param, 0.5 + step)
-        ours.step()
-        theirs.step()
+        step_both(step, (params, ours), (others, theirs))
     for param, other in zip(params, others):
         torch.testing.assert_close(param, other)
         assert ours.state[param]["step_1"] == 4

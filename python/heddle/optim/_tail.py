@@ -59,7 +59,7 @@ class Tail(NamedTuple):
         return spec if added == Tail() else spec._extended(added)
 
     def extension(self, spec: Spec) -> Spec:
-        """The optimizer with these options, made anew."""
+        """Creates the description of the optimizer with these options."""
         options = self.options()
 
         def program(families: Sequence[Family], groups: bool, values: Mapping[str, Any]) -> str:
