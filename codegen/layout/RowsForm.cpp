@@ -181,12 +181,6 @@ int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout) {
   return holdsParts(sweep, layout) ? 4 : 2;
 }
 
-int64_t singleRows(fused::SweepOp sweep, const SweepLayout &layout) {
-  if (rowStateWords(sweep) > kFewStateWords)
-    return 1;
-  return holdsParts(sweep, layout) ? 8 : 4;
-}
-
 int64_t shortRows(fused::SweepOp sweep, const SweepLayout &layout) {
   constexpr int64_t mostWords = 2;
   bool reducesColumns =

@@ -79,9 +79,6 @@ int64_t rowStateWords(fused::SweepOp sweep);
 /// few elements to hide the latency of memory.
 int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout);
 
-/// The same for rows of one column.
-int64_t singleRows(fused::SweepOp sweep, const SweepLayout &layout);
-
 /// The rows of more columns, up to kHeldItems for each thread, that a group of
 /// threads loads before it processes them. Tiles that combine columns have many
 /// rows, one after the other, so the latency of memory counts for each.

@@ -311,7 +311,6 @@ LogicalResult Builder::build() {
   }
   if (layout.rank == 2) {
     layout.heldWords = heldWords(sweep, layout);
-    layout.singleRows = singleRows(sweep, layout);
     layout.narrowRows = narrowRows(sweep, layout);
     layout.shortRows = shortRows(sweep, layout);
     layout.holdsWideRows = holdsWideRows(sweep, layout);

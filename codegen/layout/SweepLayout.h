@@ -127,7 +127,7 @@ struct SweepLayout {
   llvm::SmallVector<int64_t> heldEntries, warpEntries;
   /// The rows that a group of threads loads before it processes them: narrow
   /// rows, and those of up to kBlockColumns columns (RowsForm.h).
-  int64_t singleRows = 1, narrowRows = 1, shortRows = 1;
+  int64_t narrowRows = 1, shortRows = 1;
   std::string name;
 
   void addScratch(ScratchSlot slot);
