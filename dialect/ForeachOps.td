@@ -233,7 +233,8 @@ def Foreach_SignOp : Foreach_Op<"sign", [Pure, SameOperandsAndResultType]> {
 def Foreach_RandomOp : Foreach_Op<"random", [Pure]> {
   let summary = "random bits that are a function of a seed, a stream and a position";
   let description = [{
-    The generator is Philox4x32-10. A *block* is its result for one counter: 128 bits, which are 8 numbers of 16 bits or
+    The generator is Philox4x32-7: 7 rounds are the fewest that pass the test suite BigCrush (Salmon et al., "Parallel
+    Random Numbers: As Easy as 1, 2, 3", 2011). A *block* is its result for one counter: 128 bits, which are 8 numbers of 16 bits or
     4 of 32. The result is number `position` of the sequence of blocks that begins with block `block`. So it is number
     `position` mod n of the block of n numbers with this input:
 

@@ -420,7 +420,7 @@ LValue Emitter::special(foreach::JoinOp) const {
   return b.CreateBitCast(b.CreateAdd(bits, low), high->getType());
 }
 
-/// Philox4x32-10; see foreach.random.
+/// Philox4x32-7; see foreach.random.
 LValue Emitter::special(foreach::RandomOp) const {
   auto *type = cast<llvm::IntegerType>(resultType());
   unsigned width = type->getBitWidth(), perBlock = 128 / width;
@@ -432,7 +432,7 @@ LValue Emitter::special(foreach::RandomOp) const {
       at(2), b.CreateLShr(position, llvm::Log2_32(perBlock)), "block");
   LValue key[] = {lower(seed), upper(seed)};
   LValue word[] = {lower(block), upper(block), lower(stream), upper(stream)};
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < 7; ++round) {
     auto product = [&](LValue value, uint32_t factor) {
       return b.CreateMul(b.CreateZExt(value, b.getInt64Ty()),
                          b.getInt64(factor));

@@ -161,7 +161,7 @@ inline int64_t randomAt(uint64_t seed, uint64_t stream, uint64_t block,
   uint32_t key[] = {uint32_t(seed), uint32_t(seed >> 32)};
   uint32_t word[] = {uint32_t(block), uint32_t(block >> 32), uint32_t(stream),
                      uint32_t(stream >> 32)};
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < 7; ++round) {
     uint64_t first = uint64_t(0xd2511f53) * word[0];
     uint64_t second = uint64_t(0xcd9e8d57) * word[2];
     uint32_t mixed[] = {

@@ -4,11 +4,11 @@ import numpy as np
 
 
 def philox(counter, key):
-    """Philox4x32-10 of arrays of 4 and 2 words; the words of the result, along the last axis."""
+    """Philox4x32-7 of arrays of 4 and 2 words; the words of the result, along the last axis."""
     c = [np.uint64(word) for word in np.moveaxis(np.asarray(counter, np.uint32), -1, 0)]
     k = [int(word) for word in key]
     low = np.uint64(0xFFFFFFFF)
-    for _ in range(10):
+    for _ in range(7):
         left, right = c[0] * np.uint64(0xD2511F53), c[2] * np.uint64(0xCD9E8D57)
         c = [(right >> np.uint64(32)) ^ c[1] ^ np.uint64(k[0]), right & low,
              (left >> np.uint64(32)) ^ c[3] ^ np.uint64(k[1]), left & low]
