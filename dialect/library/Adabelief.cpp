@@ -37,6 +37,12 @@ struct AdabeliefOptions : MomentumOptions {
              "step without a denominator while there is no variance yet");
     MomentumOptions::describe(list);
   }
+  std::string check() const {
+    if (fixedDecay && !decouple)
+      return "option 'fixed_decay=true' needs 'weight_decouple=true': only a "
+             "decoupled decay can be fixed";
+    return {};
+  }
 };
 } // namespace
 

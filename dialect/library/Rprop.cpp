@@ -30,6 +30,10 @@ struct RpropOptions : OptimizerOptions {
     if (schedule.isGiven())
       return "option 'schedule' does nothing in 'rprop': its step sizes adapt "
              "by themselves";
+    if (least > most)
+      return "option 'step_size_min' of 'rprop' expects at most "
+             "'step_size_max', " +
+             numberText(most) + ", found " + numberText(least);
     return {};
   }
 };

@@ -12,6 +12,7 @@
 #include "dialect/library/Schedule.h"
 #include "dialect/library/Rule.h"
 
+#include <cmath>
 #include <numbers>
 
 namespace heddle::library {
@@ -47,20 +48,23 @@ std::string Schedule::check() const {
     double value;
     bool isUsed, isNeeded;
     double least;
+    bool isCount = false;
   };
   bool cycles = name == "one_cycle";
+  // OneCycleLR rises for a fraction of all steps.
   const Rule rules[] = {
-      {"schedule_warmup", warmup, isGiven(), cycles, cycles ? 2.0 : 1.0},
+      {"schedule_warmup", warmup, isGiven(), cycles, cycles ? 2.0 : 1.0,
+       /*isCount=*/!cycles},
       {"schedule_start", start, isGiven() && warmup != 0, false, 0},
       {"schedule_steps", steps,
        isOneOf({"linear", "cosine", "step", "wsd", "one_cycle"}),
        isOneOf({"linear", "cosine", "step", "wsd", "one_cycle"}),
-       cycles ? warmup + 1 : 1.0},
+       cycles ? warmup + 1 : 1.0, true},
       {"schedule_end", end, isOneOf({"linear", "cosine", "wsd", "one_cycle"}),
        false, 0},
       {"schedule_gamma", gamma, isOneOf({"step", "exponential"}),
        isOneOf({"step", "exponential"}), 0},
-      {"schedule_decay", decay, name == "wsd", name == "wsd", 1}};
+      {"schedule_decay", decay, name == "wsd", name == "wsd", 1, true}};
   for (const Rule &rule : rules) {
     std::string option = std::string("option '") + rule.option + "'";
     if (rule.value != 0 && !rule.isUsed)
@@ -71,8 +75,10 @@ std::string Schedule::check() const {
              ": leave it out";
     if (rule.value == 0 && rule.isNeeded)
       return "option 'schedule=" + name + "' needs '" + rule.option + "'";
-    if (rule.value != 0 && rule.value < rule.least)
+    bool fits = !rule.isCount || rule.value == std::floor(rule.value);
+    if (rule.value != 0 && !(fits && rule.value >= rule.least))
       return option + " of 'schedule=" + name + "' expects " +
+             (rule.isCount ? "a whole number of " : "") +
              numberText(rule.least) + " or more, found " +
              numberText(rule.value);
   }

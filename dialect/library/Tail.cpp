@@ -94,6 +94,14 @@ std::string UnscaleOptions::check() const {
   if (dynamic && !checked)
     return "option 'dynamic=true' of 'unscale' needs 'check=true': the scale "
            "follows the check. Add 'dynamic=false'";
+  const UnscaleOptions unset;
+  for (auto [name, isSet] :
+       {std::pair("growth_factor", growthFactor != unset.growthFactor),
+        std::pair("backoff_factor", backoffFactor != unset.backoffFactor),
+        std::pair("growth_interval", growthInterval != unset.growthInterval)})
+    if (isSet && !dynamic)
+      return "option '" + std::string(name) +
+             "' of 'unscale' does nothing with 'dynamic=false': leave it out";
   return {};
 }
 

@@ -223,7 +223,7 @@ def test_infinite_limits_clip_nothing(name, gradient):
     ("SGD", "cosine", "^schedule: 'cosine' needs the entry 'steps'$"),
     ("SGD", {"kind": "cos", "steps": 10}, "^schedule: expected one of none, constant, linear, cosine, step, .*, found 'cos'$"),
     ("AdamW", {"kind": "cosine", "steps": 10, "gamma": 0.5}, "^schedule: the entry 'gamma' does nothing with 'cosine'"),
-    ("AdamW", {"kind": "one_cycle", "steps": 5, "warmup": 5}, "^schedule: the entry 'steps' of 'one_cycle' expects 6 or more"),
+    ("AdamW", {"kind": "one_cycle", "steps": 5, "warmup": 5}, "^schedule: the entry 'steps' of 'one_cycle' expects a whole number of 6 or more"),
     ("ASGD", {"kind": "cosine", "steps": 10}, "^schedule: it does nothing in 'asgd': 'alpha' and 'lambd' are its schedule"),
     ("SGDScheduleFree", {"kind": "cosine", "steps": 10}, "^schedule: .*no place in a schedule-free optimizer"),
 ])

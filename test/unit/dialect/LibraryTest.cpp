@@ -311,6 +311,12 @@ TEST(LibraryErrors, Contradictions) {
   EXPECT_EQ(errorOf("sgd:dampening=0.1"),
             "option 'dampening' needs a momentum, found "
             "momentum=0,dampening=0.1");
+  EXPECT_EQ(errorOf("adabelief:fixed_decay=true,weight_decouple=false"),
+            "option 'fixed_decay=true' needs 'weight_decouple=true': only a "
+            "decoupled decay can be fixed");
+  EXPECT_EQ(errorOf("rprop:step_size_min=60"),
+            "option 'step_size_min' of 'rprop' expects at most "
+            "'step_size_max', 50, found 60");
 }
 
 TEST(LibraryErrors, PrintNumbersInFull) {
