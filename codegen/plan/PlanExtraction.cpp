@@ -162,6 +162,10 @@ int Extraction::addTable(fused::SweepOp sweep, const SweepLayout &layout) {
   table.heldParts = layout.heldParts;
   table.longParts = layout.longParts;
   table.wholeColumns = layout.wholeColumns;
+  // Sums over the list are in the order of its members, and so are the panels
+  // of a loop.
+  table.widestFirst = layout.rank == 2 && !layout.endsList &&
+                      !sweep->getParentOfType<fused::LoopOp>();
   // The bodies that reduce tiles.
   llvm::SmallPtrSet<Block *, 8> reducing;
   for (const ScratchSlot &slot : layout.scratch)

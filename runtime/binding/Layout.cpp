@@ -231,13 +231,31 @@ void Layout::place(char *arena, char *slots) {
 void Layout::forEachDescriptor(
     int table,
     function_ref<void(size_t segment, size_t position)> visit) const {
+  struct Member {
+    size_t segment, position;
+    int64_t columns;
+  };
+  std::vector<Member> members;
   for (auto [index, segment] : enumerate(program->tables[table].segments)) {
     int list = memberListOf(*program, segment);
     size_t size = list < 0 ? 1 : bufferViews[list].members.size();
     for (size_t position = 0; position < size; ++position)
       if (list < 0 || !bufferViews[list].members[position].inactive)
-        visit(index, position);
+        members.push_back({index, position, columnsOf(segment, position)});
   }
+  if (program->tables[table].widestFirst)
+    stable_sort(members, [](const Member &a, const Member &b) {
+      return a.columns > b.columns;
+    });
+  for (const Member &member : members)
+    visit(member.segment, member.position);
+}
+
+int64_t Layout::columnsOf(const PlanSegment &segment, size_t position) const {
+  return segment.columns ? bufferViews[segment.columns->buffer]
+                               .members[position]
+                               .extent[segment.columns->dimension]
+                         : 0;
 }
 
 std::vector<char> Layout::memberDescriptors(int index) const {
@@ -267,7 +285,6 @@ std::vector<char> Layout::memberDescriptors(int index) const {
                                                   : member.address);
     }
     descriptor.count = 1;
-    descriptor.columns = 0;
     if (segment.count) {
       const MemberView &member =
           bufferViews[segment.count->buffer].members[position];
@@ -275,10 +292,7 @@ std::vector<char> Layout::memberDescriptors(int index) const {
                              ? member.elements()
                              : member.extent[segment.count->dimension];
     }
-    if (segment.columns)
-      descriptor.columns = bufferViews[segment.columns->buffer]
-                               .members[position]
-                               .extent[segment.columns->dimension];
+    descriptor.columns = columnsOf(segment, position);
     descriptor.columnBase = columnBase;
     descriptor.firstTile = firstTile;
     int64_t shift =

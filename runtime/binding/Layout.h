@@ -138,6 +138,9 @@ public:
 private:
   class Resolver;
 
+  /// The columns of a member; 0 if the segment has none.
+  int64_t columnsOf(const PlanSegment &segment, size_t position) const;
+
   std::shared_ptr<const Plan> program;
   std::vector<BufferView> bufferViews;
   std::vector<TableView> tableViews;

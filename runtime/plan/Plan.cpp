@@ -327,6 +327,9 @@ private:
       return bad("held_parts: expected row_parts, too");
     if (table.longParts && !table.heldParts)
       return bad("long_parts: expected held_parts, too");
+    if (table.widestFirst && table.rank != 2)
+      return bad("widest_first: expected a rank of 2, found " +
+                 Twine(table.rank));
     if (table.wholeColumns < kPartColumns || table.wholeColumns > INT32_MAX ||
         (table.wholeColumns > kPartColumns && !table.rowParts))
       return bad("whole_columns: expected " + Twine(kPartColumns) + ".." +

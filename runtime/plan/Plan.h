@@ -160,6 +160,9 @@ struct PlanTable {
   bool heldParts = false;
   /// Whether very wide rows have longer parts (longPartColumns).
   bool longParts = false;
+  /// Whether members of wider rows come first: their tiles take longest. Only
+  /// if no order of sums depends on it.
+  bool widestFirst = false;
   std::vector<PlanSegment> segments;
 };
 

@@ -232,6 +232,7 @@ static bool fromJSON(const json::Value &value, PlanTable &out,
          map.mapOptional("row_parts", out.rowParts) &&
          map.mapOptional("held_parts", out.heldParts) &&
          map.mapOptional("long_parts", out.longParts) &&
+         map.mapOptional("widest_first", out.widestFirst) &&
          map.mapOptional("whole_columns", out.wholeColumns) &&
          map.map("segments", out.segments);
 }
@@ -499,6 +500,8 @@ static json::Value toJSON(const PlanTable &table) {
     object["held_parts"] = true;
   if (table.longParts)
     object["long_parts"] = true;
+  if (table.widestFirst)
+    object["widest_first"] = true;
   if (table.wholeColumns != kPartColumns)
     object["whole_columns"] = table.wholeColumns;
   return object;

@@ -56,6 +56,7 @@
 // PLAN-DAG: "held_parts": true
 // PLAN-DAG: "row_parts": true
 // PLAN-DAG: "whole_columns": 16384
+// PLAN-DAG: "widest_first": true
 // PLAN-DAG: "mostly_over": 8192
 // PLAN-DAG: "per": "tile_block"
 

@@ -8,6 +8,7 @@
 #include "Helpers.h"
 
 #include "runtime/binding/Layout.h"
+#include "runtime/binding/Rebinding.h"
 #include "runtime/plan/Scalar.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -481,6 +482,48 @@ Plan stridedPlan(bool flat) {
              "arguments": [{"table": 0}], "writes": [2]}],
   "edges": [[0, 1]]})json";
   return parsed(text.c_str());
+}
+
+// With `widest_first`, members of wider rows come first, and members of equal
+// rows keep their order; so do the addresses that change later.
+TEST(Layout, WidestMembersComeFirst) {
+  Plan plan = stridedPlan(false);
+  plan.tables[0].widestFirst = true;
+  FloorSpace space;
+  Binding binding(std::make_shared<Plan>(plan));
+  alignas(256) static char memory[4096];
+  std::vector<ListMember> x, w;
+  for (int64_t columns : {3, 9, 1, 9, 3}) {
+    x.push_back({memory + 256 * x.size(), {5, columns}});
+    w.push_back({memory + 2048 + 256 * w.size(), {columns}});
+  }
+  cantFail(binding.bindList("x", DType::F32, x));
+  cantFail(binding.bindList("w", DType::F32, w));
+  Expected<Layout> layout = Layout::resolve(binding, space);
+  ASSERT_TRUE(succeeded(layout.takeError()));
+  std::vector<char> arena(layout->arenaBytes() + 256), slots(256);
+  layout->place(arena.data(), slots.data());
+  DescriptorLayout descriptor(plan.tables[0]);
+  std::vector<char> bytes = layout->memberDescriptors(0);
+  std::vector<std::tuple<int, int64_t, int>> found;
+  for (size_t at = 0; at < bytes.size(); at += descriptor.bytes()) {
+    MemberDescriptor member =
+        readMemberDescriptor(descriptor, bytes.data() + at);
+    EXPECT_EQ(member.operands[0], memory + 256 * member.index);
+    found.emplace_back(member.index, member.columns, member.firstTile);
+  }
+  EXPECT_EQ(found,
+            (std::vector<std::tuple<int, int64_t, int>>{
+                {1, 9, 0}, {3, 9, 3}, {0, 3, 6}, {4, 3, 9}, {2, 1, 12}}));
+  Rebinding rebinding(*layout);
+  for (unsigned index : {0u, 1u, 2u, 3u, 4u}) {
+    auto moved = rebinding.slotsOf({/*buffer=*/1, index, nullptr, 0});
+    ASSERT_EQ(moved.size(), 1u);
+    size_t at = moved.front().offset / descriptor.bytes() * descriptor.bytes();
+    MemberDescriptor member =
+        readMemberDescriptor(descriptor, bytes.data() + at);
+    EXPECT_EQ(member.index, static_cast<int>(index));
+  }
 }
 
 TEST(Layout, RowsMayHaveAStride) {

@@ -202,6 +202,17 @@ TEST(Plan, ReadsBlockColumns) {
                   "-1 and 2");
 }
 
+TEST(Plan, ReadsWidestFirst) {
+  Plan plan = parsed(loopPlan);
+  plan.tables[0].widestFirst = true;
+  plan = cantFail(parsePlan(formatv("{0:2}", planToJSON(plan)).str()));
+  EXPECT_TRUE(plan.tables[0].widestFirst);
+  EXPECT_TRUE(succeeded(validatePlan(plan)));
+  plan.tables[0].rank = 1;
+  EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
+                  "widest_first: expected a rank of 2, found 1");
+}
+
 TEST(Plan, ReadsRowParts) {
   Plan plan = parsed(loopPlan);
   EXPECT_FALSE(plan.tables[0].rowParts);
@@ -219,6 +230,7 @@ TEST(Plan, ReadsRowParts) {
   plan = cantFail(parsePlan(formatv("{0:2}", planToJSON(plan)).str()));
   EXPECT_TRUE(plan.tables[0].heldParts);
   EXPECT_TRUE(plan.tables[0].longParts);
+  EXPECT_FALSE(plan.tables[0].widestFirst);
   EXPECT_EQ(plan.tables[0].wholeColumns, 4096);
   plan.tables[0].wholeColumns = 8192;
   plan.tables[0].segments[0].held = {2048, 8192};
