@@ -105,6 +105,8 @@ private:
                               Result &result);
   FailureOr<Bound> shareArgument(unsigned part, BlockArgument argument,
                                  Argument &shared);
+  LogicalResult checkValue(unsigned part, BlockArgument argument,
+                           const Argument &shared);
   Bound addArgument(unsigned part, BlockArgument argument);
   LogicalResult addResult(Result result);
   LogicalResult checkGradients();
@@ -195,6 +197,14 @@ FailureOr<Composer::Bound> Composer::shareArgument(unsigned part,
            << "argument '" << shared.name << "' has type " << value.getType()
            << " in '" << first << "' and type " << argument.getType() << " in '"
            << text << "'";
+  if (failed(checkValue(part, argument, shared)))
+    return failure();
+  return Bound{value, number};
+}
+
+/// The programs that share an argument give it one value.
+LogicalResult Composer::checkValue(unsigned part, BlockArgument argument,
+                                   const Argument &shared) {
   for (StringRef name :
        {foreach::kDefaultAttr, foreach::kPositiveAttr, foreach::kInitialAttr}) {
     Attribute a = shared.attributes.get(name);
@@ -202,9 +212,10 @@ FailureOr<Composer::Bound> Composer::shareArgument(unsigned part,
     if (a != b)
       return emitError(parts[part].loc)
              << "argument '" << shared.name << "' has the value " << a
-             << " in '" << first << "' and " << b << " in '" << text << "'";
+             << " in '" << parts[shared.firstPart].text << "' and " << b
+             << " in '" << parts[part].text << "'";
   }
-  return Bound{value, number};
+  return success();
 }
 
 FailureOr<Composer::Bound>
@@ -215,6 +226,9 @@ Composer::takeResult(unsigned part, BlockArgument argument, Result &result) {
            << "' has type " << result.value.getType() << " but argument '"
            << result.name << "' of '" << parts[part].text << "' has type "
            << argument.getType();
+  if (result.replaced &&
+      failed(checkValue(part, argument, arguments[*result.replaced])))
+    return failure();
   result.takenBy = part;
   // Other programs pass on what they take: `check_finite` in
   // `average+check_finite+sgd` hides no gradients from `sgd`.

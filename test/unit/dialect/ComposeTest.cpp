@@ -152,6 +152,11 @@ TEST(ComposeErrors, Defaults) {
   EXPECT_EQ(errorOf("average:count=2+average:count=4"),
             "argument 'count' has the value 2.000000e+00 : f64 in "
             "'average:count=2' and 4.000000e+00 : f64 in 'average:count=4'");
+  // A result has the value of the argument that it replaces.
+  EXPECT_EQ(errorOf("unscale+unscale:check=false,dynamic=false,scale=2+sgd"),
+            "argument 'grad_scale' has the value 6.553600e+04 : f32 in "
+            "'unscale' and 2.000000e+00 : f32 in "
+            "'unscale:check=false,dynamic=false,scale=2'");
 }
 
 TEST(ComposeErrors, Results) {
