@@ -89,13 +89,33 @@ template <class T, int N> __device__ __forceinline__ void exchange(const philox_
 
 // Draws the numbers at `first`, `first + step` and so on of several streams. If `step` is 1, consecutive threads have
 // consecutive groups of N elements, otherwise consecutive elements: then the threads whose elements share blocks compute
-// a block each, and exchange the numbers. The tile begins at a multiple of a block's numbers.
+// a block each, and exchange the numbers. If the tile begins inside of a block, as the tiles of misaligned lists do, a
+// block is computed for each element.
 template <class T, int N, int Streams>
 __device__ __forceinline__ void draw(long long seed, const long long (&streams)[Streams], long long block,
                                      unsigned long long first, int step, drawn<T, N> (&to)[Streams]) {
   constexpr int in_word = 4 / sizeof(T), in_block = 4 * in_word, words = drawn<T, N>::words;
   const bool is_consecutive = N >= in_word && step == 1;
   const unsigned lane = threadIdx.x % in_block;
+  if ((is_consecutive ? first % N : (first - lane) % in_block) != 0) {
+#pragma unroll
+    for (int stream = 0; stream < Streams; ++stream) {
+      unsigned(&word)[words] = to[stream].word;
+#pragma unroll
+      for (int w = 0; w < words; ++w)
+        word[w] = 0;
+      // The last element first, so that every element moves up from word 0.
+#pragma unroll 1
+      for (int k = N - 1; k >= 0; --k) {
+        const unsigned bits = random<T>(seed, streams[stream], block, first + static_cast<long long>(k) * step);
+#pragma unroll
+        for (int w = words - 1; w > 0; --w)
+          word[w] = in_word == 1 ? word[w - 1] : word[w] << 16 | word[w - 1] >> 16;
+        word[0] = in_word == 1 ? bits : word[0] << 16 | (bits & 0xffffu);
+      }
+    }
+    return;
+  }
 #pragma unroll
   for (int begin = 0; begin < N; begin += in_block) {
     const unsigned long long number = is_consecutive ? first + begin : first - lane + (begin + lane % N) * step;

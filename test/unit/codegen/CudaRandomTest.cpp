@@ -205,6 +205,36 @@ TEST_P(CudaDraws, DependOnPositionsOnly) {
   EXPECT_LE(equal, 5); // of 10007, each with a chance of 2^-16
 }
 
+// The tiles of a long misaligned member begin at aligned elements, inside of
+// blocks.
+TEST(CudaRandom, TilesOfMisalignedListsBeginInsideOfBlocks) {
+  Program program(R"mlir(
+!half = !foreach.list<tensor<?xbf16>>
+!each = !foreach.list<tensor<i64>>
+func.func @noise(%x: !half {foreach.donate = 0 : i64}, %first: !each, %seed: tensor<i64> {foreach.default = 1 : i64}) -> !half {
+  %y = foreach.map (%x = %x as f32 : !half, %first = %first : !each, %seed = %seed : tensor<i64>) -> !half {
+    %k = foreach.index member : i64
+    %bits = foreach.random seed %seed stream %seed block %first at %k : i16
+    %factor = arith.constant 1.001 : f32
+    %more = arith.mulf %x, %factor : f32
+    %y = foreach.round %more to bf16 by %bits : f32
+    foreach.yield %y : f32
+  }
+  return %y : !half
+})mlir");
+  ASSERT_TRUE(program.isGood());
+  Inputs inputs;
+  inputs.scalars["seed"] = 3;
+  for (int offset : {0, 1, 3, 4, 8}) {
+    inputs.lists["x"].members.push_back(
+        vectorOf(std::vector<double>(50001, 1), offset));
+    inputs.lists["first"].members.push_back(valueOf(5));
+  }
+  Numbers found = runAll(program, inputs);
+  for (const auto &member : found[0])
+    EXPECT_EQ(member, found[0].front());
+}
+
 // Every number has 16 bits that are set in half of all cases.
 TEST(CudaRandom, HasUnbiasedBits) {
   Program program(draws(1));

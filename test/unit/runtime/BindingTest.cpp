@@ -1,4 +1,4 @@
-//===- BindingTest.cpp - Bindings and their errors
+//===- BindingTest.cpp - Bindings and their errors ------------------------===//
 //---------------------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
