@@ -71,7 +71,8 @@ std::string RowsEmitter::hasHeldColumn() const {
 }
 
 void RowsEmitter::declareHeldColumn() {
-  os << "const int column = " << (slots.columns ? firstColumn + " + " : "")
+  os << "const " << (goesDown ? "long long" : "int")
+     << " column = " << (slots.columns || goesDown ? firstColumn + " + " : "")
      << group << ".column(k);\n";
 }
 
@@ -92,8 +93,9 @@ void RowsEmitter::beginHeldRows(bool loads) {
   os << "const int " << nth << " = " << firstRow << " + " << nthRow << " * "
      << group << ".count + " << group << ".index;\n";
   // All threads of a block have the same wide row.
-  std::string isWide =
-      slots.columns ? "" : "Items > " + std::to_string(kHeldItems) + " || ";
+  std::string isWide = slots.columns || goesDown
+                           ? ""
+                           : "Items > " + std::to_string(kHeldItems) + " || ";
   if (hasWarpForms())
     isWide = "(Items > " + std::to_string(kHeldItems) + " && !Lanes) || ";
   if (loadsFirst)
@@ -429,7 +431,8 @@ void RowsEmitter::storeHeldColumns() {
       os << "heddle::store_columns<" << kindOf(op) << ", " << layout.threads
          << ">(" << state << ", " << group << ", "
          << names.scratch[layout.scratchOf(op, ScratchPer::tileColumn)]
-         << " + tile.column_base);\n";
+         << " + tile.column_base" << (goesDown ? " + " + firstColumn : "")
+         << ");\n";
 }
 
 /// Declares the group of the thread, and the part of the row that it has.
@@ -479,12 +482,15 @@ LogicalResult RowsEmitter::emitHeldWalk() {
   if (failed(emitColumns()))
     return failure();
   firstRow = scope.fresh("first_row");
-  declareGroup();
   columnStates.clear();
   SmallVector<Value> roots;
   for (unsigned phase = 0; phase <= lastPhase; ++phase)
     llvm::append_range(roots, workOf(phase).roots);
   Slice elements = sliceOf(roots);
+  if (goesDown)
+    beginDownColumns(elements);
+  else
+    declareGroup();
   // If elements are only mapped, a thread need not hold the whole row.
   if (slots.columns) {
     firstColumn = scope.fresh("first_column");
@@ -542,6 +548,8 @@ LogicalResult RowsEmitter::emitHeldWalk() {
   if (slots.columns)
     os.unindent() << "}\n";
   storeHeldColumns();
+  if (goesDown)
+    os.unindent() << "}\n";
   storePartials(/*perThread=*/true);
   return success();
 }

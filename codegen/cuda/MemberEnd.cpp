@@ -28,7 +28,7 @@ LogicalResult SegmentEmitter::emitMemberValues() {
            layout.scratchOf(op, ScratchPer::tileColumn) >= 0;
   });
   if (tiles)
-    os << "const int first_tile = tile_index - " << firstTileOffset() << ";\n";
+    os << "const int first_tile = " << firstTile() << ";\n";
   for (fused::ReduceOp op : reductions) {
     int area = layout.scratchOf(op, ScratchPer::tile);
     if (area < 0 || op.getLevel() != Level::member)
@@ -310,8 +310,9 @@ void SegmentEmitter::emitCombineFunction() {
   if (layout.columnRange)
     ticket =
         "(" + ticket + ") * params.table.blocks_per_tile + " + blockOfTile();
+  assert(slots.held.columns && "only matrices have columns");
   os << "__syncthreads(); // the tile is done\n"
-     << "const int own = " << firstTileOffset() << ";\n"
+     << "const int own = tile_index - " << firstTile() << ";\n"
      << "const heddle::threads_by_column<" << layout.threads
      << "> threads(tile.columns);\n"
      << "#pragma unroll 1\n"

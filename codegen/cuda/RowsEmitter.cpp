@@ -491,6 +491,8 @@ LogicalResult RowsEmitter::emitColumns() {
 }
 
 LogicalResult RowsEmitter::emitWalk() {
+  if (!slots.columns && goesDownColumns(slots, sweep, segment))
+    return emitDownWalk();
   assignPhases();
   declareScalarInputs([&](Value argument) { return isUsedInWalk(argument); });
   if (failed(declarePrecomputed()) || failed(declareOps([&](Operation *op) {
@@ -501,8 +503,6 @@ LogicalResult RowsEmitter::emitWalk() {
     return failure();
   if (slots.columns)
     return emitSharedWalk();
-  if (goesDownColumns(slots, sweep, segment))
-    return emitDownWalk();
   auto overTile = [&](fused::ReduceOp op) {
     return layout.scratchOf(op, ScratchPer::tile) >= 0;
   };

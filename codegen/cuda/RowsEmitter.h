@@ -43,13 +43,15 @@ private:
   llvm::SmallVector<fused::ReduceOp> completeRows(unsigned phase) const;
   std::string sentStates(fused::ReduceOp op) const;
   void exchangeParts(unsigned phase);
-  /// For sweeps without row values (RowsDown.cpp).
-  mlir::LogicalResult emitDownWalk();
   /// Arguments and operations of some levels.
   struct Slice {
     llvm::SmallVector<mlir::BlockArgument> inputs;
     OpSet ops;
   };
+  // Sweeps without row values (RowsDown.cpp).
+  bool goesDown = false; // whether threads go down the columns of wide rows
+  mlir::LogicalResult emitDownWalk();
+  void beginDownColumns(const Slice &elements);
   Slice sliceOf(llvm::ArrayRef<mlir::Value> roots,
                 llvm::ArrayRef<fused::Level> wanted = {
                     fused::Level::element, fused::Level::column}) const;

@@ -300,17 +300,19 @@ std::string SegmentEmitter::blockOfTile() {
          "tile_index)";
 }
 
-void SegmentEmitter::beginColumnLoop(StringRef column, int64_t step) {
+void SegmentEmitter::beginColumnLoop(StringRef column, int64_t step,
+                                     StringRef first) {
   if (!layout.columnRange) {
-    os << "for (long long " << column << " = threadIdx.x; " << column
+    os << "for (long long " << column << " = " << first << "; " << column
        << " < tile.columns; " << column << " += " << step << ") {\n";
     os.indent();
     return;
   }
   std::string ranges = scope.fresh("ranges"), nth = scope.fresh("nth");
   os << "const heddle::column_ranges<" << layout.columnRange << "> " << ranges
-     << "(params.table, " << blockOfTile() << ");\n"
-     << "for (long long " << nth << " = threadIdx.x, " << column << "; ("
+     << "(params.table, " << blockOfTile()
+     << ", tile.columns <= " << slots.held.columns << ");\n"
+     << "for (long long " << nth << " = " << first << ", " << column << "; ("
      << column << " = " << ranges << ".column(" << nth << ")) < tile.columns; "
      << nth << " += " << step << ") {\n";
   os.indent();

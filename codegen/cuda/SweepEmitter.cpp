@@ -444,14 +444,14 @@ std::string SegmentEmitter::isFirstThread() const {
                          : "threadIdx.x == 0";
 }
 
-/// The number of tiles of the member before this one.
-std::string SegmentEmitter::firstTileOffset() const {
+/// The index of the first tile of the member. Tiles of held rows have more rows
+/// in some members than in others.
+std::string SegmentEmitter::firstTile() const {
   if (!slots.held.columns)
-    return "static_cast<int>(tile.first / " + std::to_string(slots.tile) + ")";
-  return "heddle::tiles_before<" + names.memberType(layout) +
-         ">(params.table, tile, " + std::to_string(slots.tile) + ", " +
-         std::to_string(slots.held.columns) + ", " +
-         std::to_string(slots.held.elements) + ")";
+    return "tile_index - static_cast<int>(tile.first / " +
+           std::to_string(slots.tile) + ")";
+  return "heddle::first_tile<" + names.memberType(layout) +
+         ">(params.table, tile.member)";
 }
 
 /// A member whose condition does not hold keeps its values, which still count
@@ -493,8 +493,10 @@ void SegmentEmitter::emitProcessFunction() {
        << layout.wholeColumns << (layout.longParts ? ", true" : "")
        << "))\n  return;\n";
   if (layout.columnRange)
-    os << "if (" << blockOfTile() << " > 0 && " << layout.columnRange << "LL * "
-       << blockOfTile() << " >= tile.columns) // no columns are left\n"
+    os << "if (" << blockOfTile()
+       << " > 0 && (tile.columns <= " << slots.held.columns << " || "
+       << layout.columnRange << "LL * " << blockOfTile()
+       << " >= tile.columns)) // no columns are left\n"
        << "  return;\n";
   if (waitsAtOnce())
     os << "heddle::wait_for_dependency();\n";

@@ -209,7 +209,8 @@ protected:
   std::string blockOfTile();
   /// Begins a loop over the columns of the tile, or over those that the block
   /// has; declares the loop's variable `column`.
-  void beginColumnLoop(llvm::StringRef column, int64_t step);
+  void beginColumnLoop(llvm::StringRef column, int64_t step,
+                       llvm::StringRef first = "threadIdx.x");
   mlir::LogicalResult emitCountFunction();
   void emitEndOfSharedTile();
 
@@ -251,7 +252,7 @@ private:
                                                     int64_t lanes)>
                          held);
   void emitHeldTile();
-  std::string firstTileOffset() const;
+  std::string firstTile() const;
   void emitCombineFunction();
   mlir::LogicalResult emitEndFunction();
   void emitProcessFunction();

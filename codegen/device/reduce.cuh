@@ -247,6 +247,7 @@ __device__ __forceinline__ typename Kind::state pairwise(const typename Kind::st
 #pragma unroll
   for (int k = 0; k < tiles_combined; ++k)
     all[k] = states[(k < count ? k : 0) * stride];
+  keep_order(); // all loads before the first combination
 #pragma unroll
   for (int step = 1; step < tiles_combined; step *= 2)
 #pragma unroll

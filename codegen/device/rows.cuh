@@ -16,33 +16,6 @@ namespace heddle {
 // has.
 constexpr int held_items = 8;
 constexpr int narrow_items = 4;
-// The most tiles of a member, unless a tile has the most elements.
-constexpr int most_short_tiles = 1024;
-constexpr int most_low_tiles = 4096; // if a tile may have one row
-constexpr int most_tall_elements = 32768;
-
-// The rows of a tile of a member of `count` rows; rowsOfTile in runtime/binding/Tables.h.
-// A whole tile of rows of at most `held_columns` columns has `held_elements` elements, if
-// the number of columns is rounded up to a power of two.
-__device__ __forceinline__ int rows_of_tile(int tile, int held_columns, int held_elements, long long columns, long long count) {
-  if (columns > held_columns)
-    return tile;
-  int wide = 1;
-  while (wide < columns && wide < most_tall_elements)
-    wide *= 2;
-  int rows = held_elements / wide > tile ? held_elements / wide : tile;
-  const long long most = tile == 1 ? most_low_tiles : most_short_tiles;
-  while (count >= most * rows && 2 * rows * wide <= most_tall_elements)
-    rows *= 2;
-  return rows;
-}
-
-// The number of tiles of the member before this one.
-template <class Member, class Tile>
-__device__ __forceinline__ int tiles_before(const table &table, const Tile &tile, int shortest, int held_columns, int held_elements) {
-  const long long rows = static_cast<const Member *>(table.members)[tile.member].count;
-  return static_cast<int>(tile.first / rows_of_tile(shortest, held_columns, held_elements, tile.columns, rows));
-}
 
 // The threads that hold a row are the least power of two that is enough; this is its
 // binary logarithm.
@@ -95,6 +68,11 @@ template <int Threads, int Items = held_items, int Sure = Items / 2, int Lanes =
     return k >= from && k % step == 0 && first + k * lanes >= end;
   }
 };
+
+// All threads of the block as one group, which has the first of `left` columns.
+template <int Threads, int Items> __device__ __forceinline__ row_group<Threads, Items, 0> group_of_block(long long left) {
+  return {0, left < Threads * Items ? static_cast<int>(left) : Threads * Items, lane_bits_of_row<Threads>(Threads * held_items)};
+}
 
 // The words that the threads of a block hold in shared memory, of any type: a block has
 // elements of one type.

@@ -19,12 +19,12 @@ __device__ __forceinline__ int block_of_tile(const table &table, int nth_tile) {
 }
 
 // The columns that block `block` of a tile has, of `table.blocks_per_tile` blocks that take
-// ranges of `Range` columns in turn.
+// ranges of `Range` columns in turn. One block has all columns of held rows.
 template <int Range> struct column_ranges {
   long long skipped, first;
 
-  __device__ __forceinline__ column_ranges(const table &table, int block)
-      : skipped(static_cast<long long>(Range) * (table.blocks_per_tile - 1)), first(static_cast<long long>(Range) * block) {}
+  __device__ __forceinline__ column_ranges(const table &table, int block, bool held)
+      : skipped(held ? 0 : static_cast<long long>(Range) * (table.blocks_per_tile - 1)), first(static_cast<long long>(Range) * block) {}
   __device__ __forceinline__ long long column(long long nth) const { return first + nth + nth / Range * skipped; }
 };
 

@@ -78,6 +78,11 @@ template <int Pointers> struct alignas(16) member_descriptor<Pointers, 2> {
   int first_tile, tiles, segment, index;
 };
 
+// The index of the first tile of a member.
+template <class Member> __device__ __forceinline__ int first_tile(const table &table, int member) {
+  return static_cast<const Member *>(table.members)[member].first_tile;
+}
+
 // Descriptor `index` of a table, read 16 bytes at a time as pairs of addresses:
 // the compiler then keeps them in uniform registers, which a warp shares.
 template <class Descriptor>

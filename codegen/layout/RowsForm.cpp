@@ -23,6 +23,19 @@ int columnBatch(size_t words, size_t most) {
   return batch;
 }
 
+DownBatch downBatch(size_t elementWords, size_t columnWords) {
+  constexpr size_t mostWords = 40;
+  DownBatch batch;
+  auto words = [&] {
+    return batch.columns * (batch.rows * elementWords + columnWords);
+  };
+  while (batch.columns > 1 && words() > mostWords)
+    batch.columns /= 2;
+  while (batch.rows > 1 && words() > mostWords)
+    batch.rows /= 2;
+  return batch;
+}
+
 bool goesDownColumns(const SegmentLayout &layout, fused::SweepOp sweep,
                      unsigned segment) {
   auto levels = fused::Levels::infer(sweep, segment);
@@ -344,11 +357,10 @@ runtime::HeldRows heldRows(fused::SweepOp sweep, const SweepLayout &layout,
   // Blocks that share a wide row access memory in a better order.
   held.columns =
       layout.segments[segment].columns ? kWarpColumns : kBlockColumns;
-  // A block that combines its elements at the end of a tile reads nothing
-  // meanwhile, so the tile has more of them. A tile that combines columns has
-  // many rows in any case.
-  if (fused::reducesElementsOverMembers(sweep, segment) &&
-      !fused::reducesOverColumns(sweep, segment))
+  // A block that combines its elements or columns at the end of a tile reads
+  // nothing meanwhile, so the tile has more of them.
+  if (fused::reducesElementsOverMembers(sweep, segment) ||
+      fused::reducesOverColumns(sweep, segment))
     held.elements *= 2;
   return held;
 }

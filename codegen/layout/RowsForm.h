@@ -19,10 +19,6 @@ namespace heddle {
 /// The words that a thread may load before it uses them.
 inline constexpr size_t kMostLoadedWords = 16;
 
-/// The words of operands and states that a thread may hold for the columns that
-/// it goes down.
-inline constexpr size_t kMostHeldWords = 24;
-
 /// Elements of a held row that a thread holds at most.
 inline constexpr int64_t kHeldItems = 8;
 
@@ -51,10 +47,19 @@ bool goesDownColumns(const SegmentLayout &layout, fused::SweepOp sweep,
                      unsigned segment);
 bool goesDownColumns(fused::SweepOp sweep, const SweepLayout &layout);
 
-/// The columns that a block takes at a time if blocks divide columns: a power
-/// of two, and at least the columns of a held row, so that one block has them
-/// all.
-inline constexpr int64_t kColumnRange = kBlockColumns;
+/// The columns that a thread goes down at the same time, and the rows that it
+/// loads at a time. Several rows of few columns keep more bytes in flight than
+/// one row of many columns, and leave columns for other blocks.
+struct DownBatch {
+  int64_t columns = 4, rows = 8;
+};
+
+/// The batch of a thread that loads `elementWords` words for each element and
+/// holds `columnWords` for each column.
+DownBatch downBatch(size_t elementWords, size_t columnWords);
+
+/// The columns that a block takes at a time if blocks divide columns.
+inline constexpr int64_t kColumnRange = DownBatch().columns * 256;
 
 /// Whether blocks may divide the columns of every tile. They then combine and
 /// complete their columns independently of each other, so the sweep computes

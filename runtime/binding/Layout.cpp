@@ -68,7 +68,7 @@ Error Layout::Resolver::sizeTables() {
   for (auto [index, table] : enumerate(plan.tables)) {
     TableView &view = layout.tableViews[index];
     int64_t tiles = 0, memberCount = 0;
-    int64_t sharedTiles = 0, sharedColumns = 0;
+    SharedTiles shared;
     RowPartCount parts;
     std::vector<int64_t> allSteps = segmentSteps(plan, table);
     for (auto [segmentIndex, segment] : enumerate(table.segments)) {
@@ -105,10 +105,8 @@ Error Layout::Resolver::sizeTables() {
               "found more",
               table.name);
         view.columnTotal += own * columns;
-        if (columns > segment.held.columns) {
-          sharedTiles += own;
-          sharedColumns += own * columns;
-        }
+        if (columns > segment.held.columns)
+          shared.add(segment.tile, columns, own);
         parts.add(table, columns, own);
         view.narrowest =
             memberCount == 1 ? columns : std::min(view.narrowest, columns);
@@ -119,21 +117,9 @@ Error Layout::Resolver::sizeTables() {
     }
     view.memberCount = static_cast<int>(memberCount);
     view.tileCount = static_cast<int>(tiles);
-    // Any number of blocks is correct. The average tile decides; if there are
-    // few tiles, the widest one does. Blocks start at 128-byte lines. If rows
-    // of f32 do not, a tile may need one more block.
-    constexpr int64_t fewBlocks = 4096, line = 128 / sizeof(float);
-    if (table.blockColumns && sharedTiles) {
-      auto blocksOf = [&](int64_t columns) {
-        int64_t before = columns % line ? line - 1 : 0;
-        return tilesOf(columns + before, table.blockColumns);
-      };
-      int64_t average = blocksOf(sharedColumns / sharedTiles);
-      int64_t most = blocksOf(view.widest);
+    if (table.blockColumns && shared.tiles)
       view.blocksPerTile = static_cast<int>(
-          std::min(std::max(average, std::min(most, fewBlocks / sharedTiles)),
-                   INT32_MAX / tiles));
-    }
+          std::min(shared.blocksPerTile(table, tiles), INT32_MAX / tiles));
     if (table.rowParts)
       view.blocksPerTile = parts.blocksPerTile(table);
     view.elementBytes = elementBytes(table);

@@ -131,6 +131,44 @@ int RowPartCount::blocksPerTile(const PlanTable &table) const {
   return pays && blocks <= INT32_MAX ? static_cast<int>(mostParts) : 1;
 }
 
+void SharedTiles::add(int64_t rowsOfTile, int64_t columnsOfRow,
+                      int64_t tilesOfMember) {
+  tiles += tilesOfMember;
+  columns += tilesOfMember * columnsOfRow;
+  rows = std::max(rows, rowsOfTile);
+  widest = std::max(widest, columnsOfRow);
+}
+
+/// Any number of blocks is correct. A block of the average tile should have as
+/// many elements as a tile of held rows, because it takes microseconds to begin
+/// and to end. If there are few tiles, the widest one decides. The other tiles
+/// of the table, which one block processes, have as many blocks, which end at
+/// once.
+int64_t SharedTiles::blocksPerTile(const PlanTable &table,
+                                   int64_t allTiles) const {
+  constexpr int64_t fewBlocks = 4096, line = 128 / sizeof(float);
+  // In the time that a block needs for a range of columns, the device starts
+  // about so many blocks that end at once.
+  constexpr double emptyBlocks = 1024;
+  // Blocks start at 128-byte lines. If rows of f32 do not, a tile may need one
+  // more range.
+  auto rangesOf = [&](int64_t columns) {
+    int64_t before = columns % line ? line - 1 : 0;
+    return tilesOf(columns + before, table.blockColumns);
+  };
+  int64_t columnsOfBlock = std::max<int64_t>(HeldRows().elements / rows, 1);
+  int64_t average = std::min(rangesOf(columns / tiles),
+                             tilesOf(columns / tiles, columnsOfBlock));
+  int64_t most = rangesOf(widest);
+  int64_t blocks = std::max(average, std::min(most, fewBlocks / tiles));
+  // Blocks that end at once should take no longer than the longest other block.
+  double others = double(allTiles - tiles);
+  while (blocks > 1 &&
+         others * double(blocks) * double(blocks) > emptyBlocks * double(most))
+    blocks -= (blocks + 7) / 8;
+  return blocks;
+}
+
 std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table) {
   std::vector<int64_t> steps;
   steps.reserve(table.segments.size() * (kStepHeader + table.pointers));

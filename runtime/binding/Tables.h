@@ -173,6 +173,17 @@ struct RowPartCount {
   int blocksPerTile(const PlanTable &table) const;
 };
 
+/// The tiles of a table with `block_columns` whose rows are not held, so that
+/// several blocks may divide them.
+struct SharedTiles {
+  int64_t tiles = 0, columns = 0, rows = 1, widest = 0;
+
+  /// Adds tiles of `rowsOfTile` rows of `columnsOfRow` columns.
+  void add(int64_t rowsOfTile, int64_t columnsOfRow, int64_t tilesOfMember);
+  /// How many blocks process each of the `allTiles` tiles of the table.
+  int64_t blocksPerTile(const PlanTable &table, int64_t allTiles) const;
+};
+
 /// The number of tiles of a member: at least one, so that per-member values are
 /// computed for empty members, too.
 inline int64_t tilesOf(int64_t count, int64_t tile) {

@@ -1,28 +1,34 @@
-// Columns without row values: a thread goes down some of the columns, loads a
-// row while it processes the previous row, and keeps the states of the columns
-// in registers.
+// Columns without row values: a thread goes down some of the columns, loads
+// several rows at a time, and keeps the states of the columns in registers.
 // RUN: split-file %s %t
 // RUN: %heddle emit %t/down.mlir | FileCheck %s
 // RUN: %heddle emit %t/beside.mlir | FileCheck %s --check-prefix=BESIDE
 
 // CHECK:      down_walk(
-// Blocks divide the columns of a tile.
-// CHECK:        const heddle::column_ranges<2048> ranges(params.table, heddle::block_of_tile(params.table, tile_index));
-// CHECK-NEXT:   for (long long nth = threadIdx.x, first_column; (first_column = ranges.column(nth)) < tile.columns; nth += 1024) {
-// CHECK-DAG:      float next_x{{.*}}[4];
-// CHECK-DAG:      float column_down[4];
-// CHECK-DAG:      heddle::log_sum<float> mass_down[4];
+// CHECK:        constexpr int items = 2, rows_at_once = 8;
+// Blocks divide the columns of a tile, but not those of held rows.
+// CHECK-NEXT:   const heddle::column_ranges<1024> ranges(params.table, heddle::block_of_tile(params.table, tile_index),
+// CHECK-NEXT:       tile.columns <= 2048);
+// CHECK-NEXT:   for (long long nth = 0, first_column; (first_column = ranges.column(nth)) < tile.columns; nth += 512) {
+// CHECK-NEXT:     const auto group = heddle::group_of_block<256, items>(tile.columns - first_column);
+// CHECK:          float column_down[items];
+// CHECK-NEXT:     heddle::log_sum<float> mass_down[items];
 // Column values are read once.
-// CHECK:            v{{.*}} = column < tile.columns ? tile.shift[column] : 0;
-// CHECK:          const auto prefetch = [&](long long row) {
-// CHECK:              const bool there = row < tile.count && column < tile.columns;
-// CHECK:          prefetch(0);
-// CHECK-NEXT:     for (long long row = 0; row < tile.count; ++row) {
-// CHECK:            prefetch(row + 1);
-// CHECK-NEXT:       heddle::keep_order();
-// CHECK:              column_down[{{.*}}] = row == 0 ? heddle::add<float>::lift({{.*}})
-// CHECK-NEXT:           : heddle::add<float>::combine(column_down[
-// CHECK:            params.mass_of_columns[tile.column_base + column] = mass_down[
+// CHECK:            const long long column = first_column + group.column(k);
+// CHECK-NEXT:       v[k] = group.has(k, group.present) ? tile.shift[column] : 0;
+// CHECK-NEXT:       column_down[k] = heddle::add<float>::neutral();
+// CHECK:          for (int first_row = 0; first_row < tile.count; first_row += rows_at_once * group.count) {
+// CHECK-NEXT:       float x[rows_at_once][items];
+// CHECK-NEXT:       float w[rows_at_once];
+// CHECK:              const int row = wanted < tile.count ? wanted : 0;
+// CHECK:              w[r] = tile.weight[row];
+// CHECK:                x[r][k] = group.has(k, present) ? x_row[column] : 0;
+// CHECK:            heddle::keep_order();
+// CHECK:              const bool there = row < tile.count;
+// CHECK:                if (there && group.has(k, present)) {
+// CHECK-NEXT:             column_down[k] = heddle::add<float>::combine(column_down[k], heddle::add<float>::lift(z, tile.first + row));
+// CHECK:          heddle::store_columns<heddle::logsumexp<float>, 256>(mass_down, group,
+// CHECK-NEXT:         params.mass_of_columns + tile.column_base + first_column);
 // Each block combines and completes its columns.
 // CHECK:      down_combine(
 // CHECK:        arrives_last(&params.column_tickets[(tile_index - own + group.first + step)
@@ -32,7 +38,7 @@
 // CHECK:        (column = ranges.column(nth)) < tile.columns; nth += 256) {
 // CHECK:      down_process(
 // CHECK:        if (heddle::block_of_tile(params.table, tile_index) > 0
-// CHECK-NEXT:       && 2048LL * heddle::block_of_tile(params.table, tile_index) >= tile.columns)
+// CHECK-NEXT:       && (tile.columns <= 2048 || 1024LL * heddle::block_of_tile(params.table, tile_index) >= tile.columns))
 // CHECK-NEXT:     return;
 // CHECK:      __launch_bounds__(256, HEDDLE_BLOCKS(3))
 // Rows with results are processed one after the other, with other launch bounds.

@@ -36,7 +36,7 @@
 // CHECK-NEXT:           column_down[k] = heddle::add<float>::combine(column_down[k],
 // CHECK-NEXT:           y_row[column] = y;
 // CHECK:        heddle::store_columns<heddle::add<float>, 256>(column_down, group, params.column_of_columns + tile.column_base);
-// CHECK:        const int own = heddle::tiles_before<heddle::member_descriptor<5, 2>>(params.table, tile, 16, 2048, 4096);
+// CHECK:        const int own = tile_index - heddle::first_tile<heddle::member_descriptor<5, 2>>(params.table, tile.member);
 // CHECK:      softmax_process(
 // CHECK-NEXT:   if (tile.columns == 1)
 // CHECK-NEXT:     softmax_held<1, 1>(params, tile);

@@ -50,14 +50,14 @@
 // CHECK-NEXT:     else
 // CHECK-NEXT:       shared_held<8, 0>(params, tile, tile_index);
 // CHECK-NEXT:     if (heddle::arrives_last(&params.table.tickets[tile.member], tile.tiles))
-// CHECK-NEXT:       shared_end(params, tile, tile_index);
+// CHECK-NEXT:       shared_end(params, tile);
 // CHECK-NEXT:     return;
 // CHECK:        shared_walk(params, tile, tile_index);
 // CHECK:        if (heddle::block_of_tile(params.table, tile_index) < params.table.blocks_per_tile - 1 || tile.first % 1024)
 // CHECK-NEXT:     return;
 // CHECK:        shared_count(params, same_tile, tile_index);
 // CHECK-NEXT:   if (heddle::arrives_last(&params.table.tickets[same_tile.member], (same_tile.tiles + 255) / 256))
-// CHECK-NEXT:     shared_end(params, same_tile, tile_index);
+// CHECK-NEXT:     shared_end(params, same_tile);
 // CHECK:        const int tile_index = heddle::tile_of_block(params.table);
 // CHECK:      __launch_bounds__(256, HEDDLE_BLOCKS(5))
 

@@ -73,8 +73,8 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   plan->tables[0].blockColumns = 38;
   EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].blocksPerTile,
             1);
-  // For many tiles, the blocks per tile follow from the average tile. Here,
-  // rows start at 128-byte lines.
+  // For many tiles, the blocks per tile follow from the average tile, which is
+  // too short here. Rows start at 128-byte lines.
   std::vector<ListMember> many = {{memory, {4000, 64}},
                                   {memory + 1024, {4, 700}}};
   std::vector<ListMember> rows = {{memory + 2048, {4000}},
@@ -86,7 +86,7 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
             4);
   plan->tables[0].segments[0].tile = 1;
   EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].blocksPerTile,
-            2);
+            1);
   // Wide rows have a block for each part, if there are few of them.
   plan->tables[0].blockColumns = 0;
   plan->tables[0].rowParts = true;

@@ -251,6 +251,36 @@ TEST(Tables, ExpandsHeldRows) {
   }
 }
 
+TEST(Tables, BlocksShareTiles) {
+  PlanTable table;
+  auto blocks = [&](int64_t range, int64_t rows, int64_t columns, int64_t tiles,
+                    int64_t others = 0) {
+    table.blockColumns = range;
+    SharedTiles shared;
+    shared.add(rows, columns, tiles);
+    return shared.blocksPerTile(table, tiles + others);
+  };
+  // The widest of few tiles decides: each range has a block. Rows that do not
+  // start at memory lines may need one more.
+  EXPECT_EQ(blocks(512, 4, 10240, 16), 20);
+  EXPECT_EQ(blocks(512, 4, 10239, 16), 21);
+  // A block of many tiles has a range, and about 4096 elements.
+  EXPECT_EQ(blocks(512, 4, 3072, 5000), 3);
+  EXPECT_EQ(blocks(512, 4, 1024, 5000), 1);
+  EXPECT_EQ(blocks(512, 16, 3072, 5000), 6);
+  EXPECT_EQ(blocks(1024, 16, 4096, 256), 16 * 256 / 1024);
+  // A few narrow tiles have blocks that end at once. For many of them, or few
+  // wide ones, this takes too long.
+  EXPECT_EQ(blocks(512, 4, 1280, 250, 10), 3);
+  EXPECT_EQ(blocks(512, 4, 1280, 250, 1200), 1);
+  EXPECT_EQ(blocks(512, 4, 2048, 250, 9000), 1);
+  int64_t ofOne = blocks(512, 4, 1000000, 1, 1000);
+  EXPECT_GE(ofOne, 32);
+  EXPECT_LE(ofOne, 64);
+  // No product overflows.
+  EXPECT_EQ(blocks(512, 4, int64_t(1) << 58, 1), int64_t(1) << 48);
+}
+
 TEST(Tables, CountsTiles) {
   EXPECT_EQ(tilesOf(0, 4), 1);
   EXPECT_EQ(tilesOf(1, 4), 1);
