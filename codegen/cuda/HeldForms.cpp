@@ -93,6 +93,21 @@ void SegmentEmitter::emitWarpForms(
     form(columns / lanes, columns);
 }
 
+/// Prints the processing of a tile of rows that are wider than those before.
+void SegmentEmitter::emitWideTile() {
+  if (across.empty()) {
+    os << "else\n  " << callOf("walk") << ";\n";
+    return;
+  }
+  auto walk = [&](const DownBatch &batch) {
+    return callOf("walk", {{"Items", std::to_string(batch.columns)},
+                           {"Rows", std::to_string(batch.rows)}}) +
+           ";\n";
+  };
+  os << "else if (tile.count > " << kFewRows << ")\n  " << walk(across.front())
+     << "else\n  " << walk(across.back());
+}
+
 /// Prints the processing of a tile whose rows are held, or are not. An entry
 /// for held rows, which have at most `Held` columns, has no form of wider rows.
 /// The first of these entries has further forms for whole rows, in which no
@@ -184,7 +199,7 @@ void SegmentEmitter::emitHeldTile() {
                             {"Sure", sureOfPart},
                             {"Lanes", "0"}})
          << ";\n";
-    os << "else\n  " << callOf("walk") << ";\n";
+    emitWideTile();
     return;
   }
   fits = "if (" + fits + ")";

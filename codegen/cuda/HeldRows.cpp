@@ -71,8 +71,7 @@ std::string RowsEmitter::hasHeldColumn() const {
 }
 
 void RowsEmitter::declareHeldColumn() {
-  os << "const " << (goesDown ? "long long" : "int")
-     << " column = " << (slots.columns || goesDown ? firstColumn + " + " : "")
+  os << "const int column = " << (slots.columns ? firstColumn + " + " : "")
      << group << ".column(k);\n";
 }
 
@@ -90,8 +89,10 @@ void RowsEmitter::beginHeldRows(bool loads) {
   os.indent();
   bool loadsFirst = loads && !slots.columns;
   std::string nth = loadsFirst ? "wanted" : "row";
-  os << "const int " << nth << " = " << firstRow << " + " << nthRow << " * "
-     << group << ".count + " << group << ".index;\n";
+  os << "const int " << nth << " = " << firstRow << " + " << nthRow;
+  if (!goesDown) // the block is one group
+    os << " * " << group << ".count + " << group << ".index";
+  os << ";\n";
   // All threads of a block have the same wide row.
   std::string isWide = slots.columns || goesDown
                            ? ""
@@ -119,7 +120,8 @@ void RowsEmitter::declareRowPointers(
     StringRef field = StringRef(pointers[slot]).split('.').second;
     std::string name = scope.fresh((field + "_row").str());
     os << "auto *const " << name << " = heddle::in_global(" << pointers[slot]
-       << " + row * " << pointers[slot + 1] << ");\n";
+       << " + row * " << pointers[slot + 1]
+       << (goesDown ? " + " + firstColumn : "") << ");\n";
     rowPointers[slot] = name;
   }
 }
@@ -130,23 +132,41 @@ std::string RowsEmitter::longItems() const {
                         layout.threads);
 }
 
-/// Loads the operands of elements and of rows, for all phases.
-void RowsEmitter::loadHeld(const Slice &elements) {
-  SmallVector<BlockArgument> ofElements, ofRows;
-  for (BlockArgument argument : elements.inputs)
-    if (levels.of(argument).level == Level::element)
-      ofElements.push_back(argument);
-  for (BlockArgument argument : body.getArguments())
-    if (levels.of(argument).level == Level::row && !argument.use_empty() &&
-        !isOnlyHinted(argument))
-      ofRows.push_back(argument);
+/// The arguments of a level among `arguments`.
+SmallVector<BlockArgument>
+RowsEmitter::argumentsOf(Level level, ArrayRef<BlockArgument> arguments) const {
+  SmallVector<BlockArgument> found;
+  llvm::copy_if(arguments, std::back_inserter(found),
+                [&](BlockArgument argument) {
+                  return levels.of(argument).level == level &&
+                         !argument.use_empty() && !isOnlyHinted(argument);
+                });
+  return found;
+}
+
+/// Loads operands of elements and of rows, for all phases.
+void RowsEmitter::loadHeld(ArrayRef<BlockArgument> ofElements,
+                           ArrayRef<BlockArgument> ofRows) {
   if (ofElements.empty() && ofRows.empty())
     return;
+  llvm::DenseMap<Value, std::string> stored;
   for (BlockArgument argument :
-       llvm::concat<BlockArgument>(ofElements, ofRows)) {
+       llvm::concat<const BlockArgument>(ofElements, ofRows)) {
     bool isElement = levels.of(argument).level == Level::element;
     std::string name = scope.declare(argument);
     StringRef type = computedType(argument.getType());
+    // Elements of 16 bits stay as they are stored until they are used, because
+    // a conversion directly after a load would wait for it.
+    Type storage =
+        slots.operands[slots.inputs[argument.getArgNumber()]].storage;
+    if (isElement && goesDown && storage != argument.getType()) {
+      os << storedType(storage) << ' ' << name << "[" << rowsAtOnce << "]["
+         << heldItems << "];\n";
+      stored[argument] = name + "[" + nthRow + "][k]";
+      scope.bind(argument,
+                 converted(stored[argument], storage, argument.getType()));
+      continue;
+    }
     if (isElement && layout.longParts)
       os << "heddle::held_elements<" << type << ", Items, " << layout.threads
          << ", " << longItems() << ", " << kLongRegisters << "> " << name << "["
@@ -159,7 +179,8 @@ void RowsEmitter::loadHeld(const Slice &elements) {
   {
     Scope::Nested block(scope);
     beginHeldRows(/*loads=*/true);
-    declareRowPointers([](const OperandSlot &slot) { return slot.read; });
+    if (!ofElements.empty())
+      declareRowPointers([](const OperandSlot &slot) { return slot.read; });
     for (BlockArgument argument : ofRows) {
       int slot = slots.inputs[argument.getArgNumber()];
       std::string value =
@@ -171,9 +192,20 @@ void RowsEmitter::loadHeld(const Slice &elements) {
     if (!ofElements.empty()) {
       declarePresent();
       beginHeldColumns();
-      for (BlockArgument argument : ofElements)
-        os << scope[argument] << " = " << hasHeldColumn() << " ? "
-           << loadOf(argument, "column") << " : 0;\n";
+      for (BlockArgument argument : ofElements) {
+        int slot = slots.inputs[argument.getArgNumber()];
+        Type storage = slots.operands[slot].storage;
+        if (goesDown && storage != argument.getType())
+          os << stored[argument] << " = " << hasHeldColumn() << " ? "
+             << elementOf(slot, "column") << " : "
+             << (storage.isF16() || storage.isBF16()
+                     ? storedType(storage).str() + "()"
+                     : "0")
+             << ";\n";
+        else
+          os << scope[argument] << " = " << hasHeldColumn() << " ? "
+             << loadOf(argument, "column") << " : 0;\n";
+      }
       os.unindent() << "}\n";
     }
     endHeldRows();
@@ -487,10 +519,19 @@ LogicalResult RowsEmitter::emitHeldWalk() {
   for (unsigned phase = 0; phase <= lastPhase; ++phase)
     llvm::append_range(roots, workOf(phase).roots);
   Slice elements = sliceOf(roots);
-  if (goesDown)
-    beginDownColumns(elements);
-  else
+  if (goesDown) {
+    DownBatch batch = batchOf(elements, /*rowWords=*/0);
+    heldItems = scope.fresh("items");
+    rowsAtOnce = scope.fresh("rows_at_once");
+    nthRow = scope.freshOwn("r");
+    firstColumn = scope.fresh("first_column");
+    os << "constexpr int " << heldItems << " = " << batch.columns << ", "
+       << rowsAtOnce << " = " << batch.rows << ";\n";
+    beginColumnLoop(firstColumn, batch.columns * layout.threads, "0");
+    declareDownGroup("tile.columns");
+  } else {
     declareGroup();
+  }
   // If elements are only mapped, a thread need not hold the whole row.
   if (slots.columns) {
     firstColumn = scope.fresh("first_column");
@@ -532,11 +573,13 @@ LogicalResult RowsEmitter::emitHeldWalk() {
     os.unindent() << "}\n";
   }
   os << "for (int " << firstRow << " = 0; " << firstRow << " < tile.count; "
-     << firstRow << " += " << rowsAtOnce << " * " << group << ".count) {\n";
+     << firstRow << " += " << rowsAtOnce
+     << (goesDown ? "" : " * " + group + ".count") << ") {\n";
   os.indent();
   {
     Scope::Nested block(scope);
-    loadHeld(elements);
+    loadHeld(argumentsOf(Level::element, elements.inputs),
+             argumentsOf(Level::row, body.getArguments()));
     beginHeldRows(/*loads=*/false);
     declareRowPointers([](const OperandSlot &slot) { return slot.written; });
     LogicalResult printed = emitHeldRow();

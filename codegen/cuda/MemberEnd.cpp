@@ -345,12 +345,16 @@ void SegmentEmitter::emitCombineFunction() {
   });
   os << "continue;\n";
   os.unindent() << "}\n";
-  beginColumnLoop("column", layout.threads);
+  std::string ranges;
+  if (layout.columnRange) {
+    os << "const " << columnRanges("ranges") << ";\n";
+    ranges = ", ranges";
+  }
   forEachArea([&](StringRef area, fused::ReduceOp op) {
-    os << area << "[base + column] = heddle::pairwise<" << kindOf(op) << ">("
-       << area << " + base + column, step * tile.columns, group.count);\n";
+    os << "heddle::combine_tiles<" << kindOf(op) << ", " << layout.threads
+       << ">(" << area << " + base, tile.columns, step, group.count" << ranges
+       << ");\n";
   });
-  os.unindent() << "}\n";
   os.unindent() << "}\n";
   os << "return true;\n";
   endFunction("Combines the columns of a member. True in the block that "

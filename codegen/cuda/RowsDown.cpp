@@ -26,28 +26,24 @@ LogicalResult RowsEmitter::emitDownWalk() {
   return printed;
 }
 
-/// Begins a loop over the columns of the block, and declares the block as a
-/// group that has as many of them as its threads hold at a time.
-void RowsEmitter::beginDownColumns(const Slice &elements) {
-  SmallVector<BlockArgument> ofElements, ofColumns;
-  for (BlockArgument argument : elements.inputs)
-    (levels.of(argument).level == Level::column ? ofColumns : ofElements)
-        .push_back(argument);
-  size_t columnWords = wordsOf(ofColumns);
+/// How many columns a thread holds at a time, and how many rows: `batch`, or
+/// fewer. It holds `rowWords` words of each row besides elements.
+DownBatch RowsEmitter::batchOf(const Slice &elements, unsigned rowWords,
+                               DownBatch batch) const {
+  size_t columnWords = wordsOf(argumentsOf(Level::column, elements.inputs));
   for (fused::ReduceOp op : reductions)
     if (layout.scratchOf(op, ScratchPer::tileColumn) >= 0)
       columnWords += stateBytes(op.getKind(), op.getValue().getType()) / 4;
-  DownBatch batch = downBatch(wordsOf(ofElements), columnWords);
-  heldItems = scope.fresh("items");
-  rowsAtOnce = scope.fresh("rows_at_once");
-  nthRow = scope.freshOwn("r");
-  os << "constexpr int " << heldItems << " = " << batch.columns << ", "
-     << rowsAtOnce << " = " << batch.rows << ";\n";
-  firstColumn = scope.fresh("first_column");
-  beginColumnLoop(firstColumn, batch.columns * layout.threads, "0");
+  return downBatch(batch, wordsOf(argumentsOf(Level::element, elements.inputs)),
+                   columnWords, rowWords);
+}
+
+/// Declares the block as a group that has the columns before `end`, if its
+/// threads can hold them.
+void RowsEmitter::declareDownGroup(StringRef end) {
   group = scope.fresh("group");
   os << "const auto " << group << " = heddle::group_of_block<" << layout.threads
-     << ", " << heldItems << ">(tile.columns - " << firstColumn << ");\n";
+     << ", " << heldItems << ">(" << end << " - " << firstColumn << ");\n";
 }
 
 } // namespace heddle::cuda

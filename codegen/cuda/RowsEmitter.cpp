@@ -68,10 +68,10 @@ bool RowsEmitter::isOfPhase(fused::ReduceOp op, unsigned phase) const {
          phases.lookup(op.getValue()) == phase;
 }
 
-std::string RowsEmitter::positionOf(fused::ReduceOp op) {
+std::string RowsEmitter::positionOf(fused::ReduceOp op) const {
   switch (op.getLevel()) {
   case Level::row:
-    return "column";
+    return goesDown ? firstColumn + " + column" : "column";
   case Level::column:
     return "tile.first + row";
   default:
@@ -107,6 +107,8 @@ RowsEmitter::Slice RowsEmitter::sliceOf(ArrayRef<Value> roots,
 std::string RowsEmitter::elementOf(int slot, const Twine &column) const {
   if (std::string row = rowPointers.lookup(slot); !row.empty())
     return (row + "[" + column + "]").str();
+  if (goesDown && slots.operands[slot].index == kJ)
+    return (pointers[slot] + "[" + firstColumn + " + " + column + "]").str();
   std::string at = slots.operands[slot].index == kIJ
                        ? "row * " + pointers[slot + 1] + " + "
                        : "";
@@ -508,6 +510,7 @@ LogicalResult RowsEmitter::emitWalk() {
   };
   declareAccumulators(
       [&](Operation *op) { return overTile(cast<fused::ReduceOp>(op)); });
+  // A tile without rows has columns, too.
   for (fused::ReduceOp op : reductions)
     if (int area = layout.scratchOf(op, ScratchPer::tileColumn); area >= 0)
       os << "if (tile.count == 0)\n"
@@ -517,6 +520,8 @@ LogicalResult RowsEmitter::emitWalk() {
          << "[tile.column_base + column] = " << kindOf(op) << "::neutral();\n";
   if (failed(emitColumns()))
     return failure();
+  if (goesAcross())
+    return emitAcrossWalk();
   if (layout.rowParts) {
     declareParts();
   } else if (llvm::any_of(reductions, [](fused::ReduceOp op) {

@@ -51,7 +51,14 @@ private:
   // Sweeps without row values (RowsDown.cpp).
   bool goesDown = false; // whether threads go down the columns of wide rows
   mlir::LogicalResult emitDownWalk();
-  void beginDownColumns(const Slice &elements);
+  DownBatch batchOf(const Slice &elements, unsigned rowWords,
+                    DownBatch batch = {}) const;
+  void declareDownGroup(llvm::StringRef end);
+  // Sweeps with row and column values (RowsAcross.cpp).
+  bool goesAcross() const;
+  mlir::LogicalResult emitAcrossWalk();
+  void beginAcrossColumns(const Slice &elements);
+  mlir::LogicalResult emitAcrossRows();
   Slice sliceOf(llvm::ArrayRef<mlir::Value> roots,
                 llvm::ArrayRef<fused::Level> wanted = {
                     fused::Level::element, fused::Level::column}) const;
@@ -137,7 +144,11 @@ private:
   void beginHeldRows(bool loads);
   void endHeldRows();
   void declareRowPointers(llvm::function_ref<bool(const OperandSlot &)> wanted);
-  void loadHeld(const Slice &elements);
+  llvm::SmallVector<mlir::BlockArgument>
+  argumentsOf(fused::Level level,
+              llvm::ArrayRef<mlir::BlockArgument> arguments) const;
+  void loadHeld(llvm::ArrayRef<mlir::BlockArgument> ofElements,
+                llvm::ArrayRef<mlir::BlockArgument> ofRows);
   std::string longItems() const;
   std::string replacedBy(llvm::ArrayRef<mlir::Value> kept, const Slice &slice,
                          const ElementWork &work, unsigned phase);
@@ -157,7 +168,7 @@ private:
   void storeHeldColumns();
   bool isOfPhase(fused::ReduceOp op, unsigned phase) const;
   /// The position of an element among the elements that `op` reduces.
-  static std::string positionOf(fused::ReduceOp op);
+  std::string positionOf(fused::ReduceOp op) const;
   /// Whether a result is written element by element.
   bool isElementResult(unsigned result) const;
 

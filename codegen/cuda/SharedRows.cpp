@@ -300,6 +300,13 @@ std::string SegmentEmitter::blockOfTile() {
          "tile_index)";
 }
 
+/// The declaration of the columns that the block has, if blocks divide them.
+std::string SegmentEmitter::columnRanges(StringRef name) {
+  return "heddle::column_ranges<" + std::to_string(layout.columnRange) + "> " +
+         name.str() + "(params.table, " + blockOfTile() +
+         ", tile.columns <= " + std::to_string(slots.held.columns) + ")";
+}
+
 void SegmentEmitter::beginColumnLoop(StringRef column, int64_t step,
                                      StringRef first) {
   if (!layout.columnRange) {
@@ -309,9 +316,7 @@ void SegmentEmitter::beginColumnLoop(StringRef column, int64_t step,
     return;
   }
   std::string ranges = scope.fresh("ranges"), nth = scope.fresh("nth");
-  os << "const heddle::column_ranges<" << layout.columnRange << "> " << ranges
-     << "(params.table, " << blockOfTile()
-     << ", tile.columns <= " << slots.held.columns << ");\n"
+  os << "const " << columnRanges(ranges) << ";\n"
      << "for (long long " << nth << " = " << first << ", " << column << "; ("
      << column << " = " << ranges << ".column(" << nth << ")) < tile.columns; "
      << nth << " += " << step << ") {\n";

@@ -14,6 +14,7 @@
 
 #include "codegen/cuda/DeviceFunctions.h"
 #include "codegen/cuda/Scalars.h"
+#include "codegen/layout/RowsForm.h"
 #include "codegen/layout/SweepLayout.h"
 #include "dialect/FusedLevels.h"
 #include "mlir/Support/IndentedOstream.h"
@@ -206,7 +207,11 @@ protected:
   /// For row tiles that several blocks share (SharedRows.cpp): one of the
   /// blocks reduces the values of rows and columns.
   virtual mlir::LogicalResult emitCounts() { return mlir::failure(); }
+  /// The batches of a walk that goes across columns (RowsAcross.cpp), for many
+  /// rows and for few; empty for any other walk.
+  llvm::SmallVector<DownBatch, 2> across;
   std::string blockOfTile();
+  std::string columnRanges(llvm::StringRef name);
   /// Begins a loop over the columns of the tile, or over those that the block
   /// has; declares the loop's variable `column`.
   void beginColumnLoop(llvm::StringRef column, int64_t step,
@@ -252,6 +257,7 @@ private:
                                                     int64_t lanes)>
                          held);
   void emitHeldTile();
+  void emitWideTile();
   std::string firstTile() const;
   void emitCombineFunction();
   mlir::LogicalResult emitEndFunction();

@@ -147,6 +147,27 @@ __device__ __forceinline__ typename Kind::state over_block(typename Kind::state 
   return all;
 }
 
+// The same for several rows, of which each thread has a state.
+template <class Kind, int Threads, int Rows> __device__ __forceinline__ void over_block(typename Kind::state (&mine)[Rows]) {
+  __shared__ typename Kind::state of_warp[Rows][Threads / 32];
+#pragma unroll
+  for (int r = 0; r < Rows; ++r)
+    mine[r] = over_warp<Kind>(mine[r]);
+  __syncthreads(); // other threads may still read the previous states
+  if (threadIdx.x % 32 == 0)
+#pragma unroll
+    for (int r = 0; r < Rows; ++r)
+      of_warp[r][threadIdx.x / 32] = mine[r];
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    mine[r] = of_warp[r][0];
+#pragma unroll
+    for (int warp = 1; warp < Threads / 32; ++warp)
+      mine[r] = Kind::combine(mine[r], of_warp[r][warp]);
+  }
+}
+
 // Combines `count` states in memory; every thread has the result.
 template <class Kind, int Threads>
 __device__ __forceinline__ typename Kind::state over_states(const typename Kind::state *states, int count) {
@@ -239,8 +260,18 @@ struct group_of_tiles {
 // A thread combines the states of at most so many tiles at a time.
 constexpr int tiles_combined = 8;
 
-// Combines `count` states, `stride` apart, pairwise, so that the rounding error grows with
-// the logarithm of their number. All loads are issued at once.
+// Combines the first `count` of `all` states pairwise into the first one, so that the
+// rounding error grows with the logarithm of their number.
+template <class Kind> __device__ __forceinline__ void pairwise(typename Kind::state (&all)[tiles_combined], int count) {
+#pragma unroll
+  for (int step = 1; step < tiles_combined; step *= 2)
+#pragma unroll
+    for (int k = 0; k + step < tiles_combined; k += 2 * step)
+      if (k + step < count)
+        all[k] = Kind::combine(all[k], all[k + step]);
+}
+
+// The same for states in memory, `stride` apart. All loads are issued at once.
 template <class Kind>
 __device__ __forceinline__ typename Kind::state pairwise(const typename Kind::state *states, long long stride, int count) {
   typename Kind::state all[tiles_combined];
@@ -248,12 +279,7 @@ __device__ __forceinline__ typename Kind::state pairwise(const typename Kind::st
   for (int k = 0; k < tiles_combined; ++k)
     all[k] = states[(k < count ? k : 0) * stride];
   keep_order(); // all loads before the first combination
-#pragma unroll
-  for (int step = 1; step < tiles_combined; step *= 2)
-#pragma unroll
-    for (int k = 0; k + step < tiles_combined; k += 2 * step)
-      if (k + step < count)
-        all[k] = Kind::combine(all[k], all[k + step]);
+  pairwise<Kind>(all, count);
   return all[0];
 }
 

@@ -58,6 +58,8 @@ template <int Threads, int Items = held_items, int Sure = Items / 2, int Lanes =
   }
   // The k-th column of this thread.
   __device__ __forceinline__ int column(int k) const { return first + lane + k * lanes; }
+  // The same, or the first column of the group if this thread has no k-th one.
+  __device__ __forceinline__ int nearest(int k) const { return k < present ? column(k) : first; }
   // Whether this thread has a k-th column. It takes `present` as a parameter, because the
   // compiler would keep the results of all comparisons from one phase to the next.
   static __device__ __forceinline__ bool has(int k, int present) { return k < Sure || k < present; }
@@ -227,6 +229,44 @@ template <int Threads> struct threads_by_column {
     tiles = tiles_combined * of_column;
   }
 };
+
+// All columns of a tile, which one block has.
+struct all_columns {
+  __device__ __forceinline__ long long column(long long nth) const { return nth; }
+};
+
+// Combines the states of columns of `count` tiles, `step` apart, into those of the first
+// tile: each thread two columns at a time, if their states leave registers to other code,
+// so that the loads of one do not wait for the other. With four columns, the code is
+// longer; a block runs it once, and waits for its instructions.
+template <class Kind, int Threads, class Columns = all_columns>
+__device__ __forceinline__ void combine_tiles(typename Kind::state *states, long long columns, long long step, int count, const Columns &own = {}) {
+  using state = typename Kind::state;
+  constexpr int at_once = sizeof(state) <= 4 ? 2 : 1;
+  const long long stride = step * columns;
+  for (long long nth = threadIdx.x, column; (column = own.column(nth)) < columns; nth += at_once * Threads) {
+    state all[at_once][tiles_combined];
+    long long at[at_once];
+#pragma unroll
+    for (int n = 0; n < at_once; ++n)
+      at[n] = n ? own.column(nth + n * Threads) : column;
+    const state *from = states;
+#pragma unroll
+    for (int k = 0; k < tiles_combined; ++k) {
+#pragma unroll
+      for (int n = 0; n < at_once; ++n)
+        all[n][k] = from[at[n] < columns ? at[n] : column];
+      from += k + 1 < count ? stride : 0;
+    }
+    keep_order(); // all loads before the first combination
+#pragma unroll
+    for (int n = 0; n < at_once; ++n) {
+      pairwise<Kind>(all[n], count);
+      if (at[n] < columns)
+        states[at[n]] = all[n][0];
+    }
+  }
+}
 
 // Combines the states of all columns of `count` tiles, `step` apart, into those of the
 // first tile: each thread eight tiles, then the threads of a column.

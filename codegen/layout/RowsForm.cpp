@@ -23,11 +23,12 @@ int columnBatch(size_t words, size_t most) {
   return batch;
 }
 
-DownBatch downBatch(size_t elementWords, size_t columnWords) {
+DownBatch downBatch(DownBatch batch, size_t elementWords, size_t columnWords,
+                    size_t rowWords) {
   constexpr size_t mostWords = 40;
-  DownBatch batch;
   auto words = [&] {
-    return batch.columns * (batch.rows * elementWords + columnWords);
+    return batch.columns * (batch.rows * elementWords + columnWords) +
+           batch.rows * rowWords;
   };
   while (batch.columns > 1 && words() > mostWords)
     batch.columns /= 2;

@@ -54,9 +54,20 @@ struct DownBatch {
   int64_t columns = 4, rows = 8;
 };
 
-/// The batch of a thread that loads `elementWords` words for each element and
-/// holds `columnWords` for each column.
-DownBatch downBatch(size_t elementWords, size_t columnWords);
+/// The batch of a thread that goes across columns, too: the states of rows take
+/// registers. In tiles of at most kFewRows rows, it has the second one.
+inline constexpr DownBatch kAcrossBatch = {4, 4}, kFewRowsBatch = {8, 1};
+inline constexpr int64_t kFewRows = 2;
+
+/// The most words of the states of a row, if a thread also keeps the states of
+/// columns for all of a row.
+inline constexpr int64_t kFewAcrossWords = 2;
+
+/// The batch of a thread that loads `elementWords` words for each element, and
+/// holds `columnWords` more for each column and `rowWords` for each row:
+/// `batch`, or fewer columns and rows.
+DownBatch downBatch(DownBatch batch, size_t elementWords, size_t columnWords,
+                    size_t rowWords);
 
 /// The columns that a block takes at a time if blocks divide columns.
 inline constexpr int64_t kColumnRange = DownBatch().columns * 256;

@@ -14,13 +14,14 @@
 // CHECK:          float column_down[items];
 // CHECK-NEXT:     heddle::log_sum<float> mass_down[items];
 // Column values are read once.
-// CHECK:            const long long column = first_column + group.column(k);
-// CHECK-NEXT:       v[k] = group.has(k, group.present) ? tile.shift[column] : 0;
+// CHECK:            const int column = group.column(k);
+// CHECK-NEXT:       v[k] = group.has(k, group.present) ? tile.shift[first_column + column] : 0;
 // CHECK-NEXT:       column_down[k] = heddle::add<float>::neutral();
-// CHECK:          for (int first_row = 0; first_row < tile.count; first_row += rows_at_once * group.count) {
+// CHECK:          for (int first_row = 0; first_row < tile.count; first_row += rows_at_once) {
 // CHECK-NEXT:       float x[rows_at_once][items];
 // CHECK-NEXT:       float w[rows_at_once];
 // CHECK:              const int row = wanted < tile.count ? wanted : 0;
+// CHECK-NEXT:         auto *const x_row = heddle::in_global(tile.x + row * tile.x_stride + first_column);
 // CHECK:              w[r] = tile.weight[row];
 // CHECK:                x[r][k] = group.has(k, present) ? x_row[column] : 0;
 // CHECK:            heddle::keep_order();
@@ -33,7 +34,10 @@
 // CHECK:      down_combine(
 // CHECK:        arrives_last(&params.column_tickets[(tile_index - own + group.first + step)
 // CHECK-NEXT:       * params.table.blocks_per_tile + heddle::block_of_tile(params.table, tile_index)], group.count))
-// CHECK:        (column = ranges.column(nth)) < tile.columns; nth += 256) {
+// CHECK:        heddle::combine_tiles<heddle::add<float>, 256>(params.column_of_columns + base, tile.columns, step, group.count,
+// CHECK-NEXT:       ranges);
+// CHECK-NEXT:   heddle::combine_tiles<heddle::logsumexp<float>, 256>(params.mass_of_columns + base, tile.columns, step, group.count,
+// CHECK-NEXT:       ranges);
 // CHECK:      down_end(
 // CHECK:        (column = ranges.column(nth)) < tile.columns; nth += 256) {
 // CHECK:      down_process(

@@ -37,8 +37,7 @@
 //               A column of a member with few columns has several threads.
 // CHECK:          if (threads.of_column > 1) {
 // CHECK-NEXT:       heddle::combine_columns<heddle::add<float>>(params.column_of_columns + base, tile.columns, step, group.count,
-// CHECK:          params.column_of_columns[base + column] = heddle::pairwise<heddle::add<float>>(params.column_of_columns + base
-// CHECK-NEXT:       + column, step * tile.columns, group.count);
+// CHECK:          heddle::combine_tiles<heddle::add<float>, 256>(params.column_of_columns + base, tile.columns, step, group.count);
 // CHECK:      softmax_columns_end(
 // CHECK:          tile.column_value[column] = column_value;
 // CHECK:      if (softmax_columns_combine(params, tile, tile_index))

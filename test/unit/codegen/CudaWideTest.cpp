@@ -214,6 +214,55 @@ func.func @traversed_rows(%a: !mats, %b: !mats, %c: !mats, %d: !mats, %mean: !ve
   return %y, %new : !mats, !vecs
 })mlir";
 
+/// Rows and columns are reduced. Elements and a row result replace operands.
+constexpr const char *kAcross = R"mlir(
+!mats = !foreach.list<tensor<?x?xf32>>
+!vecs = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+func.func @across_columns(%x: !mats {foreach.donate = 0 : i64}, %col: !vecs, %mean: !vecs {foreach.donate = 1 : i64})
+    -> (!mats, !vecs, !vecs, !vecs, !vecs, !each) {
+  %y = foreach.map (%x = %x[i, j] : !mats, %c = %col[j], %m = %mean[i] : !vecs) -> !mats {
+    %d = arith.subf %x, %m : f32
+    %y = arith.mulf %d, %c : f32
+    foreach.yield %y : f32
+  }
+  %sum = foreach.reduce add along j (%y = %y[i, j] : !mats) -> !vecs {
+    foreach.yield %y : f32
+  }
+  %most = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !vecs {
+    foreach.yield %x : f32
+  }
+  %down = foreach.reduce add along i (%y = %y[i, j] : !mats) -> !vecs {
+    foreach.yield %y : f32
+  }
+  %least = foreach.reduce min along i (%x = %x[i, j] : !mats) -> !vecs {
+    foreach.yield %x : f32
+  }
+  %new = foreach.map (%m = %mean, %s = %sum : !vecs) -> !vecs {
+    %z = arith.addf %m, %s : f32
+    foreach.yield %z : f32
+  }
+  %all = foreach.reduce add along i (%n = %new[i] : !vecs) -> !each {
+    foreach.yield %n : f32
+  }
+  return %y, %new, %most, %down, %least, %all : !mats, !vecs, !vecs, !vecs, !vecs, !each
+})mlir";
+
+/// The same for elements of 16 bits, in f64: states have two words.
+constexpr const char *kHalfAcross = R"mlir(
+!mats = !foreach.list<tensor<?x?xbf16>>
+!vecs = !foreach.list<tensor<?xf64>>
+func.func @half_across_columns(%x: !mats, %col: !vecs) -> (!vecs, !vecs) {
+  %mass = foreach.reduce add along j (%x = %x[i, j] as f64 : !mats, %c = %col[j] : !vecs) -> !vecs {
+    %y = arith.mulf %x, %c : f64
+    foreach.yield %y : f64
+  }
+  %down = foreach.reduce add along i (%x = %x[i, j] as f64 : !mats) -> !vecs {
+    foreach.yield %x : f64
+  }
+  return %mass, %down : !vecs, !vecs
+})mlir";
+
 class CudaWide : public testing::TestWithParam<const char *> {};
 
 /// Compares all forms for lists of these shapes.
@@ -365,7 +414,8 @@ INSTANTIATE_TEST_SUITE_P(, CudaClusters,
 
 INSTANTIATE_TEST_SUITE_P(, CudaWide,
                          testing::Values(kColumns, kRows, kSoftmax, kEntropy,
-                                         kChain, kTraversed),
+                                         kChain, kTraversed, kAcross,
+                                         kHalfAcross),
                          [](const auto &info) {
                            llvm::StringRef text = info.param;
                            text = text.split("@").second;
