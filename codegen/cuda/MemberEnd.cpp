@@ -336,9 +336,6 @@ void SegmentEmitter::emitCombineFunction() {
       };
   os << "if (threads.of_column > 1) {\n";
   os.indent();
-  // One block has all columns of such a member.
-  if (layout.columnRange)
-    os << "if (" << blockOfTile() << " > 0)\n  continue;\n";
   forEachArea([&](StringRef area, fused::ReduceOp op) {
     os << "heddle::combine_columns<" << kindOf(op) << ">(" << area
        << " + base, tile.columns, step, group.count, threads);\n";

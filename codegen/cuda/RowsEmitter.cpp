@@ -16,6 +16,7 @@
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using heddle::foreach::isList;
@@ -471,6 +472,8 @@ LogicalResult RowsEmitter::emitColumns() {
       roots.push_back(op.getValue());
   if (roots.empty())
     return success();
+  // These are the columns of the member, not those of a batch.
+  llvm::SaveAndRestore ofMember(goesDown, false);
   os << "for (long long column = threadIdx.x; tile.first == 0 && "
      << (layout.rowParts ? "part_of_tile == 0 && " : "")
      << "column < tile.columns; column += " << layout.threads << ") {\n";

@@ -2,7 +2,7 @@
 //
 // A group of threads loads all elements of a row before it uses any. The number of its
 // threads follows from the columns alone, because it fixes the order of reductions. The
-// constants mirror codegen/layout/RowsForm.h and runtime/binding/Tables.h.
+// constants mirror codegen/layout/RowsForm.h.
 #pragma once
 #include "access.cuh"
 #include "branchless.cuh"

@@ -129,8 +129,8 @@ void moveOperand(const DescriptorLayout &layout, char *memberDescriptors,
 
 /// Tiles of held rows are taller while a member has as many as kMostShortTiles
 /// of them, or kMostLowTiles if a tile may have one row, and while they have at
-/// most kMostTallElements elements. `rows.cuh` and `descriptors.cu` have these
-/// numbers and the next function, too.
+/// most kMostTallElements elements. `descriptors.cu` has these numbers and the
+/// next function, too.
 inline constexpr int64_t kMostShortTiles = 1024, kMostLowTiles = 4096;
 
 /// The rows of a tile of a member that has `count` rows of `columns` columns:

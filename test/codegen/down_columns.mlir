@@ -3,6 +3,7 @@
 // RUN: split-file %s %t
 // RUN: %heddle emit %t/down.mlir | FileCheck %s
 // RUN: %heddle emit %t/beside.mlir | FileCheck %s --check-prefix=BESIDE
+// RUN: %heddle emit %t/total.mlir | FileCheck %s --check-prefix=TOTAL
 
 // CHECK:      down_walk(
 // CHECK:        constexpr int items = 2, rows_at_once = 8;
@@ -50,6 +51,13 @@
 // BESIDE-NOT:    _down
 // BESIDE:      __launch_bounds__(256, HEDDLE_BLOCKS(4))
 
+// The first tile reduces the columns' own values, before threads go down columns. One block has all columns.
+// TOTAL:      total_walk(
+// TOTAL:        for (long long column = threadIdx.x; tile.first == 0 && column < tile.columns; column += 256) {
+// TOTAL-NEXT:     const float w = tile.weight[column];
+// TOTAL:        for (long long first_column = 0; first_column < tile.columns; first_column += 1024) {
+// TOTAL:            w[k] = group.has(k, group.present) ? tile.weight[first_column + column] : 0;
+
 //--- down.mlir
 !mats = !foreach.list<tensor<?x?xf32>>
 !list = !foreach.list<tensor<?xf32>>
@@ -79,4 +87,20 @@ func.func @beside(%x: !mats) -> (!mats, !list) {
     foreach.yield %y : f32
   }
   return %y, %s : !mats, !list
+}
+
+//--- total.mlir
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+func.func @total(%x: !mats, %weight: !list) -> (!list, !each) {
+  %total = foreach.reduce add along member (%w = %weight : !list) -> !each {
+    foreach.yield %w : f32
+  }
+  %column = foreach.reduce add along i (%x = %x[i, j] : !mats, %w = %weight[j] : !list) -> !list {
+    %y = arith.mulf %x, %w : f32
+    foreach.yield %y : f32
+  }
+  return %column, %total : !list, !each
 }

@@ -137,6 +137,7 @@ const std::vector<std::string> &attempts() {
       "Held",
       "Sure",
       "Items",
+      "Rows",
       "stale",
       "precomputed",
       "own",
