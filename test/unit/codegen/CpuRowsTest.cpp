@@ -50,7 +50,9 @@ float add(float a, float b) { return a + b; }
 float most(float a, float b) { return b > a ? b : a; }
 
 /// The threads of the group that processes a row, and the rows of a tile. Every
-/// program here holds rows of up to 2048 columns, and has a tile of 4 rows.
+/// program here holds rows of up to 2048 columns, and has a tile of 4 rows. The
+/// programs that are compared with tileOf() reduce columns, so a tile of held
+/// rows has 8192 elements.
 int64_t lanesOf(int64_t columns) {
   int64_t lanes = 1;
   while (lanes < 256 && 8 * lanes < columns)
@@ -61,7 +63,7 @@ int64_t lanesOf(int64_t columns) {
 int64_t tileOf(int64_t columns) {
   if (columns > 2048)
     return 4;
-  int64_t rows = 4096;
+  int64_t rows = 8192;
   for (int64_t wide = 1; wide < columns; wide *= 2)
     rows /= 2;
   return std::max<int64_t>(rows, 4);
