@@ -105,7 +105,7 @@ Error Layout::Resolver::sizeTables() {
               "found more",
               table.name);
         view.columnTotal += own * columns;
-        if (columns > segment.held.columns)
+        if (count > 0 && columns > segment.held.columns)
           shared.add(segment.tile, columns, own);
         parts.add(table, columns, own);
         view.narrowest =

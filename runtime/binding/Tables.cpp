@@ -136,37 +136,52 @@ void SharedTiles::add(int64_t rowsOfTile, int64_t columnsOfRow,
   tiles += tilesOfMember;
   columns += tilesOfMember * columnsOfRow;
   rows = std::max(rows, rowsOfTile);
-  widest = std::max(widest, columnsOfRow);
+  tilesOfWidth[columnsOfRow] += tilesOfMember;
 }
 
-/// Any number of blocks is correct. A block of the average tile should have as
-/// many elements as a tile of held rows, because it takes microseconds to begin
-/// and to end. If there are few tiles, the widest one decides. The other tiles
-/// of the table, which one block processes, have as many blocks, which end at
-/// once.
+/// Any number of blocks is correct. A block takes microseconds to begin and to
+/// end, so it should have as many elements as a tile of held rows. The average
+/// tile decides; the widest one does if there are few tiles, or if the blocks
+/// that the others do not need cost less than it gains.
 int64_t SharedTiles::blocksPerTile(const PlanTable &table,
                                    int64_t allTiles) const {
   constexpr int64_t fewBlocks = 4096, line = 128 / sizeof(float);
   // In the time that a block needs for a range of columns, the device starts
   // about so many blocks that end at once.
-  constexpr double emptyBlocks = 1024;
+  constexpr double idleBlocks = 512;
   // Blocks start at 128-byte lines. If rows of f32 do not, a tile may need one
   // more range.
-  auto rangesOf = [&](int64_t columns) {
-    int64_t before = columns % line ? line - 1 : 0;
-    return tilesOf(columns + before, table.blockColumns);
+  auto rangesOf = [&](int64_t width) {
+    int64_t before = width % line ? line - 1 : 0;
+    return tilesOf(width + before, table.blockColumns);
   };
   int64_t columnsOfBlock = std::max<int64_t>(HeldRows().elements / rows, 1);
-  int64_t average = std::min(rangesOf(columns / tiles),
-                             tilesOf(columns / tiles, columnsOfBlock));
-  int64_t most = rangesOf(widest);
-  int64_t blocks = std::max(average, std::min(most, fewBlocks / tiles));
-  // Blocks that end at once should take no longer than the longest other block.
-  double others = double(allTiles - tiles);
-  while (blocks > 1 &&
-         others * double(blocks) * double(blocks) > emptyBlocks * double(most))
-    blocks -= (blocks + 7) / 8;
-  return blocks;
+  auto wantedBy = [&](int64_t width) {
+    return std::min(rangesOf(width), tilesOf(width, columnsOfBlock));
+  };
+  int64_t widest = tilesOfWidth.rbegin()->first, most = rangesOf(widest);
+  // At most `blocks`, and so few that those which `idle` counts take no longer
+  // than a block of the widest tile.
+  auto fewer = [&](int64_t blocks, auto idle) {
+    while (blocks > 1 &&
+           idle(blocks) * double(blocks) > idleBlocks * double(most))
+      blocks -= (blocks + 7) / 8;
+    return blocks;
+  };
+  auto ofHeldTiles = [&](int64_t blocks) {
+    return double(allTiles - tiles) * double(blocks - 1);
+  };
+  auto ofAllTiles = [&](int64_t blocks) {
+    double idle = ofHeldTiles(blocks);
+    for (auto [width, count] : tilesOfWidth)
+      idle += double(count) *
+              double(std::max<int64_t>(0, blocks - wantedBy(width)));
+    return idle;
+  };
+  int64_t usual =
+      std::max(wantedBy(columns / tiles), std::min(most, fewBlocks / tiles));
+  return std::max(fewer(usual, ofHeldTiles),
+                  fewer(wantedBy(widest), ofAllTiles));
 }
 
 std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table) {

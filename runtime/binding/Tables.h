@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace heddle::runtime {
@@ -176,7 +177,8 @@ struct RowPartCount {
 /// The tiles of a table with `block_columns` whose rows are not held, so that
 /// several blocks may divide them.
 struct SharedTiles {
-  int64_t tiles = 0, columns = 0, rows = 1, widest = 0;
+  int64_t tiles = 0, columns = 0, rows = 1;
+  std::map<int64_t, int64_t> tilesOfWidth; // by the columns of a row
 
   /// Adds tiles of `rowsOfTile` rows of `columnsOfRow` columns.
   void add(int64_t rowsOfTile, int64_t columnsOfRow, int64_t tilesOfMember);

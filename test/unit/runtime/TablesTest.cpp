@@ -253,32 +253,42 @@ TEST(Tables, ExpandsHeldRows) {
 
 TEST(Tables, BlocksShareTiles) {
   PlanTable table;
-  auto blocks = [&](int64_t range, int64_t rows, int64_t columns, int64_t tiles,
-                    int64_t others = 0) {
+  // Tiles of `rows` rows: pairs of columns and a number of tiles.
+  using Widths = std::vector<std::pair<int64_t, int64_t>>;
+  auto blocks = [&](int64_t range, int64_t rows, const Widths &widths,
+                    int64_t heldTiles = 0) {
     table.blockColumns = range;
     SharedTiles shared;
-    shared.add(rows, columns, tiles);
-    return shared.blocksPerTile(table, tiles + others);
+    for (auto [columns, tiles] : widths)
+      shared.add(rows, columns, tiles);
+    return shared.blocksPerTile(table, shared.tiles + heldTiles);
   };
   // The widest of few tiles decides: each range has a block. Rows that do not
   // start at memory lines may need one more.
-  EXPECT_EQ(blocks(512, 4, 10240, 16), 20);
-  EXPECT_EQ(blocks(512, 4, 10239, 16), 21);
+  EXPECT_EQ(blocks(512, 4, {{10240, 16}}), 20);
+  EXPECT_EQ(blocks(512, 4, {{10239, 16}}), 21);
   // A block of many tiles has a range, and about 4096 elements.
-  EXPECT_EQ(blocks(512, 4, 3072, 5000), 3);
-  EXPECT_EQ(blocks(512, 4, 1024, 5000), 1);
-  EXPECT_EQ(blocks(512, 16, 3072, 5000), 6);
-  EXPECT_EQ(blocks(1024, 16, 4096, 256), 16 * 256 / 1024);
-  // A few narrow tiles have blocks that end at once. For many of them, or few
+  EXPECT_EQ(blocks(512, 4, {{3072, 5000}}), 3);
+  EXPECT_EQ(blocks(512, 4, {{1024, 5000}}), 1);
+  EXPECT_EQ(blocks(512, 16, {{3072, 5000}}), 6);
+  EXPECT_EQ(blocks(1024, 16, {{4096, 256}}), 16 * 256 / 1024);
+  EXPECT_EQ(blocks(512, 4, {{768, 13000}, {3072, 3000}}), 2);
+  EXPECT_EQ(blocks(512, 4, {{768, 13000}, {3072, 300}}), 1);
+  // A few held tiles have blocks that end at once. For many of them, or few
   // wide ones, this takes too long.
-  EXPECT_EQ(blocks(512, 4, 1280, 250, 10), 3);
-  EXPECT_EQ(blocks(512, 4, 1280, 250, 1200), 1);
-  EXPECT_EQ(blocks(512, 4, 2048, 250, 9000), 1);
-  int64_t ofOne = blocks(512, 4, 1000000, 1, 1000);
-  EXPECT_GE(ofOne, 32);
-  EXPECT_LE(ofOne, 64);
+  EXPECT_EQ(blocks(512, 4, {{1280, 250}}, 10), 3);
+  EXPECT_EQ(blocks(512, 4, {{1280, 250}}, 1200), 1);
+  EXPECT_EQ(blocks(512, 4, {{2048, 250}}, 9000), 1);
+  // So do narrower tiles beside much wider ones.
+  auto expectBetween = [](int64_t least, int64_t found, int64_t most) {
+    EXPECT_GE(found, least);
+    EXPECT_LE(found, most);
+  };
+  expectBetween(24, blocks(512, 4, {{1000000, 1}}, 1000), 64);
+  expectBetween(3, blocks(512, 4, {{600, 5000}, {50000, 100}}), 8);
+  expectBetween(60, blocks(1024, 16, {{2049, 9999}, {160000000, 1}}), 200);
   // No product overflows.
-  EXPECT_EQ(blocks(512, 4, int64_t(1) << 58, 1), int64_t(1) << 48);
+  EXPECT_EQ(blocks(512, 4, {{int64_t(1) << 58, 1}}), int64_t(1) << 48);
 }
 
 TEST(Tables, CountsTiles) {
