@@ -80,13 +80,17 @@ void RowsEmitter::beginHeldColumns() {
   declareHeldColumn();
 }
 
-/// Begins a loop over the rows that a group holds at the same time. A group for
-/// which no row is left loads the first row of the tile again, which needs no
-/// condition.
-void RowsEmitter::beginHeldRows(bool loads) {
+/// Begins a loop over the rows that a thread has at the same time.
+void RowsEmitter::beginRowsAtOnce() {
   os << "#pragma unroll\nfor (int " << nthRow << " = 0; " << nthRow << " < "
      << rowsAtOnce << "; ++" << nthRow << ") {\n";
   os.indent();
+}
+
+/// The same, and declares the row. A group for which no row is left loads the
+/// first row of the tile again, which needs no condition.
+void RowsEmitter::beginHeldRows(bool loads) {
+  beginRowsAtOnce();
   bool loadsFirst = loads && !slots.columns;
   std::string nth = loadsFirst ? "wanted" : "row";
   os << "const int " << nth << " = " << firstRow << " + " << nthRow;

@@ -80,9 +80,7 @@ void RowsEmitter::beginAcrossColumns(const Slice &elements) {
 /// Computes the values of rows whose reductions are complete, and stores their
 /// results.
 LogicalResult RowsEmitter::emitAcrossRows() {
-  os << "#pragma unroll\nfor (int " << nthRow << " = 0; " << nthRow << " < "
-     << rowsAtOnce << "; ++" << nthRow << ") {\n";
-  os.indent();
+  beginRowsAtOnce();
   os << "const int row = " << firstRow << " + " << nthRow << ";\n"
      << "if (row >= tile.count)\n  break;\n";
   Scope::Nested block(scope);
@@ -134,9 +132,7 @@ LogicalResult RowsEmitter::emitAcrossWalk() {
        << ofParts[op] << "[" << rowsAtOnce << "];\n";
   }
   auto forEachRow = [&](llvm::function_ref<void()> body) {
-    os << "#pragma unroll\nfor (int " << nthRow << " = 0; " << nthRow << " < "
-       << rowsAtOnce << "; ++" << nthRow << ") {\n";
-    os.indent();
+    beginRowsAtOnce();
     body();
     os.unindent() << "}\n";
   };

@@ -141,6 +141,7 @@ private:
   void declareHeldColumn();
   void beginHeldColumns();
   void declareGroup();
+  void beginRowsAtOnce();
   void beginHeldRows(bool loads);
   void endHeldRows();
   void declareRowPointers(llvm::function_ref<bool(const OperandSlot &)> wanted);
