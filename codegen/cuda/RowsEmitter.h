@@ -3,9 +3,11 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The schedule of sweeps with row or column values. SharedRows.cpp prints row
-// tiles that several blocks share, RowsDown.cpp sweeps without row values,
-// RowsBranchless.cpp divisions and roots without branches.
+// The schedule of sweeps with row or column values. HeldRows.cpp prints rows in
+// registers, SharedRows.cpp row tiles that several blocks share, RowsDown.cpp
+// wide rows of sweeps without row values, RowsAcross.cpp wide rows whose
+// columns are reduced, too, RowsBranchless.cpp divisions and roots without
+// branches.
 //
 //===----------------------------------------------------------------------===//
 

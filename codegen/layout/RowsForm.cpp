@@ -16,9 +16,9 @@ using heddle::fused::Level;
 
 namespace heddle {
 
-int columnBatch(size_t words, size_t most) {
+int columnBatch(size_t words) {
   int batch = 8;
-  while (batch > 1 && batch * words > most)
+  while (batch > 1 && batch * words > kMostLoadedWords)
     batch /= 2;
   return batch;
 }

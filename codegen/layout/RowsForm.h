@@ -38,8 +38,8 @@ inline constexpr int64_t kWarpColumns = 32 * kHeldItems,
 inline constexpr int64_t kMostWarpColumns = 4 * kWarpColumns;
 
 /// The number of columns in a batch if a thread loads `words` words per column
-/// and at most `most` words in total.
-int columnBatch(size_t words, size_t most = kMostLoadedWords);
+/// and at most kMostLoadedWords in total.
+int columnBatch(size_t words);
 
 /// Whether a segment reduces elements over columns only and has no row or
 /// element results. Then threads traverse columns instead of rows.
