@@ -105,7 +105,7 @@ Error Layout::Resolver::sizeTables() {
               "found more",
               table.name);
         view.columnTotal += own * columns;
-        if (count > 0 && columns > segment.held.columns)
+        if (table.blockColumns && count > 0 && columns > segment.held.columns)
           shared.add(segment.tile, columns, own);
         parts.add(table, columns, own);
         view.narrowest =
@@ -117,7 +117,7 @@ Error Layout::Resolver::sizeTables() {
     }
     view.memberCount = static_cast<int>(memberCount);
     view.tileCount = static_cast<int>(tiles);
-    if (table.blockColumns && shared.tiles)
+    if (!shared.tilesOfWidth.empty())
       view.blocksPerTile = static_cast<int>(
           std::min(shared.blocksPerTile(table, tiles), INT32_MAX / tiles));
     if (table.rowParts)

@@ -133,8 +133,6 @@ int RowPartCount::blocksPerTile(const PlanTable &table) const {
 
 void SharedTiles::add(int64_t rowsOfTile, int64_t columnsOfRow,
                       int64_t tilesOfMember) {
-  tiles += tilesOfMember;
-  columns += tilesOfMember * columnsOfRow;
   rows = std::max(rows, rowsOfTile);
   tilesOfWidth[columnsOfRow] += tilesOfMember;
 }
@@ -159,6 +157,11 @@ int64_t SharedTiles::blocksPerTile(const PlanTable &table,
   auto wantedBy = [&](int64_t width) {
     return std::min(rangesOf(width), tilesOf(width, columnsOfBlock));
   };
+  int64_t tiles = 0, columns = 0;
+  for (auto [width, count] : tilesOfWidth) {
+    tiles += count;
+    columns += count * width;
+  }
   int64_t widest = tilesOfWidth.rbegin()->first, most = rangesOf(widest);
   // At most `blocks`, and so few that those which `idle` counts take no longer
   // than a block of the widest tile.

@@ -177,7 +177,7 @@ struct RowPartCount {
 /// The tiles of a table with `block_columns` whose rows are not held, so that
 /// several blocks may divide them.
 struct SharedTiles {
-  int64_t tiles = 0, columns = 0, rows = 1;
+  int64_t rows = 1;                        // of the tallest tile
   std::map<int64_t, int64_t> tilesOfWidth; // by the columns of a row
 
   /// Adds tiles of `rowsOfTile` rows of `columnsOfRow` columns.

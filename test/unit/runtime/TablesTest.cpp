@@ -259,9 +259,12 @@ TEST(Tables, BlocksShareTiles) {
                     int64_t heldTiles = 0) {
     table.blockColumns = range;
     SharedTiles shared;
-    for (auto [columns, tiles] : widths)
+    int64_t allTiles = heldTiles;
+    for (auto [columns, tiles] : widths) {
       shared.add(rows, columns, tiles);
-    return shared.blocksPerTile(table, shared.tiles + heldTiles);
+      allTiles += tiles;
+    }
+    return shared.blocksPerTile(table, allTiles);
   };
   // The widest of few tiles decides: each range has a block. Rows that do not
   // start at memory lines may need one more.
