@@ -248,30 +248,36 @@ static int64_t downBlocks(SweepOp sweep, const SweepLayout &layout) {
   return doubles ? 2 : layout.heldWords <= fewWords ? 4 : 3;
 }
 
-/// Whether a sweep over rows only adds up elements that it computes without
-/// functions: no row or column has a value of its own, and there is no
-/// division, root or exponential.
-static bool isPlain(SweepOp sweep) {
+/// The registers of a thread of a sweep over rows besides those of elements and
+/// columns. A sweep needs few if it only adds up elements that it computes
+/// without functions: no row or column has a sum of its own, and no element or
+/// column needs a division, root or exponential. Those of rows need some.
+static int64_t registersOfRows(SweepOp sweep) {
+  constexpr int64_t few = 24, some = 32, many = 44;
+  int64_t registers = few;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     auto levels = Levels::infer(sweep, s);
     if (failed(levels))
-      return false;
+      return many;
     for (Operation &op : sweep.getSegmentBlock(s).without_terminator()) {
       if (auto reduce = dyn_cast<ReduceOp>(op);
           reduce && reduce.getLevel() > Level::member)
-        return false;
-      bool isFunction =
-          isa<arith::DivFOp>(op) || op.getDialect()->getNamespace() == "math";
-      if (isFunction && levels->of(op.getResult(0)).level > Level::member)
-        return false;
+        return many;
+      if (!isa<arith::DivFOp>(op) && op.getDialect()->getNamespace() != "math")
+        continue;
+      Level level = levels->of(op.getResult(0)).level;
+      if (level == Level::row)
+        registers = some;
+      else if (level > Level::member)
+        return many;
     }
   }
-  return true;
+  return registers;
 }
 
 /// Registers of a thread that holds elements and states of columns.
 static int64_t heldRegisters(SweepOp sweep, const SweepLayout &layout) {
-  return (isPlain(sweep) ? 24 : 44) + kHeldItems * layout.heldWords;
+  return registersOfRows(sweep) + kHeldItems * layout.heldWords;
 }
 
 /// While a block writes the elements of a row, other blocks must load.

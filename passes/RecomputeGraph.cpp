@@ -16,6 +16,7 @@
 #include "passes/Scalars.h"
 #include "passes/SweepExtension.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using heddle::foreach::isList;
@@ -470,13 +471,18 @@ int64_t RecomputeGraph::costOfLoad(const Node &node) {
   if (!isBound)
     return facts.isLoopInit(node.stored) ? kNever : bytes * weight;
   // The last reader also saves the bytes that are written. Others prefer to
-  // compute the value if that costs no bytes.
+  // compute the value if that costs no bytes; in rows, whose operations are few,
+  // also if it costs less than their share of the write.
   if (isLastReader(node))
     return 2 * bytes * weight;
-  bool isResult = llvm::any_of(node.stored.getUsers(), [](Operation *user) {
-    return !isa<SweepOp>(user);
-  });
-  return bytes * weight + (isResult ? 0 : weight * (kByte - 1) / kByte);
+  auto isSweep = [](Operation *user) { return isa<SweepOp>(user); };
+  auto users = node.stored.getUsers();
+  if (!llvm::all_of(users, isSweep))
+    return bytes * weight;
+  llvm::SmallPtrSet<Operation *, 4> readers(users.begin(), users.end());
+  return bytes * weight + (node.level == Level::row
+                               ? bytes * weight / int64_t(readers.size())
+                               : weight * (kByte - 1) / kByte);
 }
 
 /// The epilogue that computes the new value of a scalar may store the old one,

@@ -442,14 +442,7 @@ LogicalResult RowsEmitter::emitHeldRow() {
       exchangeParts(phase);
     for (fused::ReduceOp op : complete)
       declareReduced(op, accumulators[op]);
-    if (failed(declareOps([&](Operation *op) {
-          return levels.of(op->getResult(0)) ==
-                     fused::LevelOf{Level::row, false} &&
-                 !isOnlyHinted(op->getResult(0)) &&
-                 isUsedInWalk(op->getResult(0)) &&
-                 phases.lookup(op->getResult(0)) == phase;
-        })) ||
-        failed(emitHeldElements(phase)))
+    if (failed(declareRowOps(phase)) || failed(emitHeldElements(phase)))
       return failure();
   }
   storeHeldRow();

@@ -199,91 +199,139 @@ void SegmentEmitter::findUsedAtEnd() {
   }
 }
 
-LogicalResult SegmentEmitter::emitEnd() {
-  if (!slots.endsAfterStores) {
-    if (failed(emitMemberValues()))
-      return failure();
-    storeMemberResults();
-    emitPrecomputeForNextStep();
-    return success();
-  }
-  if (failed(emitMemberValues()))
-    return failure();
-  bool reducesColumns = llvm::any_of(reductions, [&](fused::ReduceOp op) {
-    return layout.scratchOf(op, ScratchPer::tileColumn) >= 0;
-  });
-  auto overColumns = [&](Operation *op) {
-    return levels.reducesCompleteColumns(cast<fused::ReduceOp>(op));
-  };
-  bool anyColumn = reducesColumns || llvm::any_of(reductions, overColumns) ||
-                   llvm::any_of(slots.results, [&](int slot) {
-                     return slot >= 0 && slots.operands[slot].index == kJ;
-                   });
-  declareAccumulators(overColumns);
-  if (anyColumn) {
-    beginColumnLoop("column", layout.threads);
-    // The columns of the member's first tile, which holds the combined states.
-    if (reducesColumns)
-      os << "const long long base = tile.column_base - (tile_index - "
-            "first_tile) * "
-            "tile.columns + column;\n";
-  }
+/// Whether a reduction over columns has its operands when the columns of the
+/// member are complete.
+bool SegmentEmitter::reducesAtEnd(Operation *op) {
+  return levels.reducesCompleteColumns(cast<fused::ReduceOp>(op));
+}
+
+/// Declares the states and the operands of columns, `atOnce` for each thread,
+/// and loads them for the columns from `first` on; `nth` is the k-th of them.
+void SegmentEmitter::loadColumnsAtEnd(StringRef first, StringRef nth,
+                                      int64_t atOnce) {
+  std::string extent = ("[" + Twine(atOnce) + "]").str(), loads, base;
   for (fused::ReduceOp op : reductions) {
     int area = layout.scratchOf(op, ScratchPer::tileColumn);
     if (area < 0)
       continue;
-    std::string state = accumulators[op] = freshFor(op, "_state");
-    os << "const " << stateOf(op) << ' ' << state << " = "
-       << names.scratch[area] << "[base];\n";
-    declareReduced(op, state);
+    // The columns of the member's first tile, which holds the combined states.
+    base = "const long long base = tile.column_base - (tile_index - "
+           "first_tile) * tile.columns + column;\n";
+    std::string state = freshFor(op, "_state");
+    os << stateOf(op) << ' ' << state << extent << ";\n";
+    accumulators[op] = state + "[k]";
+    loads += accumulators[op] + " = " + names.scratch[area] + "[base];\n";
   }
-  if (anyColumn) {
-    for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
-      if (levels.of(argument).level != Level::column || !isUsedAtEnd(argument))
-        continue;
-      os << "const " << computedType(argument.getType()) << ' '
-         << scope.declare(argument, "x") << " = "
-         << converted(pointers[slot] + "[column]", slots.operands[slot].storage,
-                      argument.getType())
-         << ";\n";
-    }
-    if (failed(declareOps([&](Operation *op) {
-          return levels.of(op->getResult(0)).level == Level::column &&
-                 isUsedAtEnd(op->getResult(0));
-        })))
-      return failure();
-    auto yield = sweep.getSegmentYield(segment);
-    SmallVector<Value> ofColumns;
-    for (auto [slot, value] : llvm::zip(slots.results, yield.getValues())) {
-      if (slot < 0 || slots.operands[slot].index != kJ)
-        continue;
-      ofColumns.push_back(value);
-      os << pointers[slot] << "[column] = "
-         << storedExpression(value, slots.operands[slot].storage) << ";\n";
-    }
-    for (fused::ReduceOp op : reductions)
-      if (overColumns(op)) {
-        ofColumns.push_back(op.getValue());
-        accumulate(op, "column");
-      }
-    os.unindent() << "}\n";
-    // With one tile, the threads have not synchronized since they read the
-    // member values and precomputed scalars that the first thread now replaces.
-    auto read = [&, behind = fused::backwardSlice(ofColumns)](Value value) {
-      return behind.contains(value) && isUsedAtEnd(value);
-    };
-    bool replaced =
-        llvm::any_of(body.getOps<fused::PrecomputeOp>(),
-                     [&](fused::PrecomputeOp precompute) {
-                       return llvm::any_of(precompute.getResults(), read);
-                     });
-    for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs))
-      replaced |= slot >= 0 && isMemberIndex(slots.operands[slot].index) &&
-                  slots.operands[slot].written && read(argument);
-    if (replaced)
-      os << "__syncthreads(); // the member's own values have been read\n";
+  for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
+    if (levels.of(argument).level != Level::column || !isUsedAtEnd(argument))
+      continue;
+    std::string name = scope.declare(argument, "x");
+    os << computedType(argument.getType()) << ' ' << name << extent << ";\n";
+    scope.bind(argument, name + "[k]");
+    loads += scope[argument] + " = " +
+             converted(pointers[slot] + "[column]",
+                       slots.operands[slot].storage, argument.getType()) +
+             ";\n";
   }
-  if (failed(emitValuesOfColumns()))
+  if (loads.empty())
+    return;
+  beginColumnsAtOnce(atOnce);
+  os << "const long long wanted = " << nth
+     << ", column = wanted < tile.columns ? wanted : " << first << ";\n"
+     << base << loads;
+  os.unindent() << "}\n"
+                << "heddle::keep_order(); // all loads before the first store\n";
+}
+
+void SegmentEmitter::beginColumnsAtOnce(int64_t atOnce) {
+  os << "#pragma unroll\nfor (int k = 0; k < " << atOnce << "; ++k) {\n";
+  os.indent();
+}
+
+/// The columns of which a thread loads operands and states at the same time.
+/// Each one after the other would wait for the memory.
+int64_t SegmentEmitter::columnsAtOnce() {
+  constexpr int64_t most = 4, bytes = 64;
+  int64_t ofColumn = 1;
+  for (fused::ReduceOp op : reductions)
+    if (layout.scratchOf(op, ScratchPer::tileColumn) >= 0)
+      ofColumn += stateBytes(op.getKind(), op.getValue().getType());
+  for (BlockArgument argument : body.getArguments())
+    if (levels.of(argument).level == Level::column && isUsedAtEnd(argument))
+      ofColumn += storageBytes(argument.getType());
+  return std::clamp<int64_t>(bytes / ofColumn, 1, most);
+}
+
+/// Computes the values of the member's columns from their combined states.
+LogicalResult SegmentEmitter::emitColumnsAtEnd() {
+  auto overColumns = [&](Operation *op) { return reducesAtEnd(op); };
+  bool anyColumn = llvm::any_of(reductions, [&](fused::ReduceOp op) {
+    return layout.scratchOf(op, ScratchPer::tileColumn) >= 0 ||
+           reducesAtEnd(op);
+  });
+  for (int slot : slots.results)
+    anyColumn |= slot >= 0 && slots.operands[slot].index == kJ;
+  declareAccumulators(overColumns);
+  if (!anyColumn)
+    return success();
+  int64_t atOnce = columnsAtOnce();
+  std::string first = scope.fresh("first_column");
+  std::string nth = beginColumnLoop(first, atOnce * layout.threads);
+  loadColumnsAtEnd(first, nth, atOnce);
+  beginColumnsAtOnce(atOnce);
+  os << "const long long column = " << nth << ";\n"
+     << "if (column >= tile.columns)\n  break;\n";
+  for (fused::ReduceOp op : reductions)
+    if (layout.scratchOf(op, ScratchPer::tileColumn) >= 0)
+      declareReduced(op, accumulators[op]);
+  if (failed(declareOps([&](Operation *op) {
+        return levels.of(op->getResult(0)).level == Level::column &&
+               isUsedAtEnd(op->getResult(0));
+      })))
+    return failure();
+  auto yield = sweep.getSegmentYield(segment);
+  SmallVector<Value> ofColumns;
+  for (auto [slot, value] : llvm::zip(slots.results, yield.getValues())) {
+    if (slot < 0 || slots.operands[slot].index != kJ)
+      continue;
+    ofColumns.push_back(value);
+    os << pointers[slot] << "[column] = "
+       << storedExpression(value, slots.operands[slot].storage) << ";\n";
+  }
+  for (fused::ReduceOp op : reductions)
+    if (overColumns(op)) {
+      ofColumns.push_back(op.getValue());
+      accumulate(op, "column");
+    }
+  os.unindent() << "}\n";
+  os.unindent() << "}\n";
+  // With one tile, the threads have not synchronized since they read the member
+  // values and precomputed scalars that the first thread now replaces.
+  auto read = [&, behind = fused::backwardSlice(ofColumns)](Value value) {
+    return behind.contains(value) && isUsedAtEnd(value);
+  };
+  bool replaced = llvm::any_of(body.getOps<fused::PrecomputeOp>(),
+                               [&](fused::PrecomputeOp precompute) {
+                                 return llvm::any_of(precompute.getResults(),
+                                                     read);
+                               });
+  for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs))
+    replaced |= slot >= 0 && isMemberIndex(slots.operands[slot].index) &&
+                slots.operands[slot].written && read(argument);
+  if (replaced)
+    os << "__syncthreads(); // the member's own values have been read\n";
+  return success();
+}
+
+LogicalResult SegmentEmitter::emitEnd() {
+  if (failed(emitMemberValues()))
+    return failure();
+  if (!slots.endsAfterStores) {
+    storeMemberResults();
+    emitPrecomputeForNextStep();
+    return success();
+  }
+  if (failed(emitColumnsAtEnd()) || failed(emitValuesOfColumns()))
     return failure();
   names.functions->block("if (threadIdx.x == 0)", [&] {
     storeMemberResults();

@@ -301,6 +301,8 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
   emitPrefetch(batch, first, nth, "column < " + end);
   if (!batch.inputs.empty())
     os << batch.prefetch << "(" << begin << ");\n";
+  if (computesRowsAfterLoads() && failed(declareRowOps(phase)))
+    return failure();
   std::string step = std::to_string(batch.size * layout.threads);
   os << "for (long long " << first << " = " << begin << "; " << first << " < "
      << end << "; " << first << " += " << step << ") {\n";
@@ -409,19 +411,38 @@ void RowsEmitter::exchangeParts(unsigned phase) {
   os.unindent() << "}\n";
 }
 
+/// Computes the values of the row that `phase` needs, apart from reductions.
+LogicalResult RowsEmitter::declareRowOps(unsigned phase) {
+  return declareOps([&](Operation *op) {
+    return levels.of(op->getResult(0)) == fused::LevelOf{Level::row, false} &&
+           !isOnlyHinted(op->getResult(0)) &&
+           isUsedInWalk(op->getResult(0)) &&
+           phases.lookup(op->getResult(0)) == phase;
+  });
+}
+
+/// Whether a walk computes the values of a row after it has begun to load the
+/// elements, because elements alone need them. Otherwise the first loads would
+/// wait for roots and divisions, which have branches.
+bool RowsEmitter::computesRowsAfterLoads() {
+  return lastPhase == 0 && !layout.rowParts && !workOf(0).roots.empty() &&
+         llvm::none_of(reductions,
+                       [&](fused::ReduceOp op) {
+                         return op.getLevel() == Level::row ||
+                                levels.countedBy(op) == Level::row;
+                       }) &&
+         llvm::none_of(slots.results, [&](int slot) {
+           return slot >= 0 && slots.operands[slot].index == kI;
+         });
+}
+
 LogicalResult RowsEmitter::emitPhase(unsigned phase) {
   // Row values that the reductions of the previous phase completed.
   if (layout.rowParts)
     exchangeParts(phase);
   for (fused::ReduceOp op : completeRows(phase))
     declareReduced(op, accumulators[op]);
-  if (failed(declareOps([&](Operation *op) {
-        return levels.of(op->getResult(0)) ==
-                   fused::LevelOf{Level::row, false} &&
-               !isOnlyHinted(op->getResult(0)) &&
-               isUsedInWalk(op->getResult(0)) &&
-               phases.lookup(op->getResult(0)) == phase;
-      })))
+  if (!computesRowsAfterLoads() && failed(declareRowOps(phase)))
     return failure();
   return emitElements(phase);
 }

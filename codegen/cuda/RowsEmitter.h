@@ -29,6 +29,8 @@ private:
   void assignPhases();
   /// Prints one traversal of a row.
   mlir::LogicalResult emitPhase(unsigned phase);
+  mlir::LogicalResult declareRowOps(unsigned phase);
+  bool computesRowsAfterLoads();
   void storeElements(llvm::ArrayRef<unsigned> written);
   void printBatchUses(llvm::ArrayRef<fused::ReduceOp> reduced,
                       llvm::ArrayRef<unsigned> written);

@@ -140,7 +140,6 @@ private:
   // Operations with CODE in the column CUDA of the table.
   Expression special(arith::AddFOp add) const;
   Expression special(arith::NegFOp) const;
-  Expression special(math::RsqrtOp op) const;
   std::optional<Expression> special(arith::CmpFOp op) const {
     return compareFloats(op.getPredicate());
   }
@@ -334,11 +333,6 @@ Expression Printer::special(arith::AddFOp add) const {
 
 Expression Printer::special(arith::NegFOp) const {
   return {"-" + at(0, Binding::primary), Binding::unary};
-}
-
-Expression Printer::special(math::RsqrtOp op) const {
-  return {(op.getType().isF64() ? "1.0 / " : "1.0f / ") + library("sqrt").text,
-          Binding::product};
 }
 
 Expression Printer::special(arith::SelectOp) const {

@@ -307,13 +307,14 @@ std::string SegmentEmitter::columnRanges(StringRef name) {
          ", tile.columns <= " + std::to_string(slots.held.columns) + ")";
 }
 
-void SegmentEmitter::beginColumnLoop(StringRef column, int64_t step,
-                                     StringRef first) {
+std::string SegmentEmitter::beginColumnLoop(StringRef column, int64_t step,
+                                            StringRef first) {
+  std::string next = " + k * " + std::to_string(layout.threads);
   if (!layout.columnRange) {
     os << "for (long long " << column << " = " << first << "; " << column
        << " < tile.columns; " << column << " += " << step << ") {\n";
     os.indent();
-    return;
+    return column.str() + next;
   }
   std::string ranges = scope.fresh("ranges"), nth = scope.fresh("nth");
   os << "const " << columnRanges(ranges) << ";\n"
@@ -321,6 +322,7 @@ void SegmentEmitter::beginColumnLoop(StringRef column, int64_t step,
      << column << " = " << ranges << ".column(" << nth << ")) < tile.columns; "
      << nth << " += " << step << ") {\n";
   os.indent();
+  return ranges + ".column(" + nth + next + ")";
 }
 
 /// Few blocks reduce. The other blocks must not hold the operands of reductions

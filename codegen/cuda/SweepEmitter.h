@@ -213,9 +213,10 @@ protected:
   std::string blockOfTile();
   std::string columnRanges(llvm::StringRef name);
   /// Begins a loop over the columns of the tile, or over those that the block
-  /// has; declares the loop's variable `column`.
-  void beginColumnLoop(llvm::StringRef column, int64_t step,
-                       llvm::StringRef first = "threadIdx.x");
+  /// has; declares the loop's variable `column`. Returns the k-th column of a
+  /// thread from there on, as many columns apart as the block has threads.
+  std::string beginColumnLoop(llvm::StringRef column, int64_t step,
+                              llvm::StringRef first = "threadIdx.x");
   mlir::LogicalResult emitCountFunction();
   void emitEndOfSharedTile();
 
@@ -232,6 +233,12 @@ protected:
 
 private:
   mlir::LogicalResult emitMemberValues();
+  bool reducesAtEnd(mlir::Operation *op);
+  int64_t columnsAtOnce();
+  void beginColumnsAtOnce(int64_t atOnce);
+  void loadColumnsAtEnd(llvm::StringRef first, llvm::StringRef nth,
+                        int64_t atOnce);
+  mlir::LogicalResult emitColumnsAtEnd();
   mlir::LogicalResult emitValuesOfColumns();
   void emitPrecomputeForNextStep();
   mlir::Value replacementOfScalar(int slot) const;

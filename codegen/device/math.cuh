@@ -42,6 +42,19 @@ template <class T> __device__ __forceinline__ T minnum(T a, T b) {
   return a != a ? b : b != b ? a : minimum(a, b);
 }
 
+// 1 / sqrt(x), both operations correctly rounded. For x from 2^-101 to 2^127, the root and
+// its inverse need no special cases, so one comparison is enough for both.
+__device__ __noinline__ float inverse_root_of_any(float x) { return 1.0f / sqrtf(x); }
+__device__ __forceinline__ float inverse_root(float x) {
+  if (__float_as_uint(x) - 0x0d000000u > 0x727fffffu)
+    return inverse_root_of_any(x);
+  const float guess = rsqrt_approx(x), first = x * guess;
+  const float root = fmaf(fmaf(-first, first, x), 0.5f * guess, first);
+  const float inverse = reciprocal_approx(root);
+  return fmaf(inverse, fmaf(-root, inverse, 1.0f), inverse);
+}
+__device__ __forceinline__ double inverse_root(double x) { return 1.0 / sqrt(x); }
+
 // The nearest whole number; of two, the one away from 0. Emitted source has variables of the name `round`.
 __device__ __forceinline__ float round_away(float x) { return ::roundf(x); }
 __device__ __forceinline__ double round_away(double x) { return ::round(x); }

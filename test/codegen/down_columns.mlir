@@ -40,7 +40,14 @@
 // CHECK-NEXT:   heddle::combine_tiles<heddle::logsumexp<float>, 256>(params.mass_of_columns + base, tile.columns, step, group.count,
 // CHECK-NEXT:       ranges);
 // CHECK:      down_end(
-// CHECK:        (column = ranges.column(nth)) < tile.columns; nth += 256) {
+// CHECK:        (first_column = ranges.column(nth)) < tile.columns; nth += 1024) {
+// A thread loads the states of four columns before it stores the first value.
+// CHECK:            const long long wanted = ranges.column(nth + k * 256), column = wanted < tile.columns ? wanted : first_column;
+// CHECK:            column_state[k] = params.column_of_columns[base];
+// CHECK-NEXT:       mass_state[k] = params.mass_of_columns[base];
+// CHECK:          heddle::keep_order();
+// CHECK:            const long long column = ranges.column(nth + k * 256);
+// CHECK:            tile.mass[column] = mass;
 // CHECK:      down_process(
 // CHECK:        if (heddle::block_of_tile(params.table, tile_index) > 0
 // CHECK-NEXT:       && (tile.columns <= 2048 || 1024LL * heddle::block_of_tile(params.table, tile_index) >= tile.columns))

@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The forms of codegen/device/branchless.cuh use approximations of the GPU.
-// Kernels compare them with the exact operations: all pairs of 16-bit values,
-// all square roots of f32, and random pairs of f32.
+// The forms of codegen/device/branchless.cuh, and inverse roots, use
+// approximations of the GPU. Kernels compare them with the exact operations:
+// all pairs of 16-bit values, all roots of f32, and random pairs of f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +20,7 @@ const EmbeddedFile branchlessFiles[] = {
 
 constexpr const char *kSource = R"cuda(
 #include "branchless.cuh"
+#include "math.cuh"
 using namespace heddle;
 
 // Results that differ from the exact ones, results that should have been
@@ -80,6 +81,13 @@ extern "C" __global__ void all_f16(report *to) {
 extern "C" __global__ void all_roots(report *to) {
   for (unsigned k = threadIdx.x; k < 65536; k += blockDim.x)
     root(to, __uint_as_float(blockIdx.x << 16 | k));
+}
+
+extern "C" __global__ void all_inverse_roots(report *to) {
+  for (unsigned k = threadIdx.x; k < 65536; k += blockDim.x) {
+    const float x = __uint_as_float(blockIdx.x << 16 | k);
+    compare(to, x, 0, 1.0f / sqrtf(x), inverse_root(x), true, true);
+  }
 }
 
 __device__ unsigned long long mix(unsigned long long x) {
@@ -154,6 +162,9 @@ struct BranchlessTest : RuntimeTest {
 TEST_F(BranchlessTest, QuotientsOfAllBf16) { expectExact("all_bf16", 65536); }
 TEST_F(BranchlessTest, QuotientsOfAllF16) { expectExact("all_f16", 65536); }
 TEST_F(BranchlessTest, RootsOfAllF32) { expectExact("all_roots", 65536); }
+TEST_F(BranchlessTest, InverseRootsOfAllF32) {
+  expectExact("all_inverse_roots", 65536);
+}
 // 9 pairs, 2^28 times.
 TEST_F(BranchlessTest, RandomPairs) { expectExact("random_pairs", 8192); }
 

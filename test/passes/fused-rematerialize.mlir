@@ -706,3 +706,41 @@ fused.program @columns_of_rows(%x: !list, %m: !mats) -> (!numbers, !numbers) {
   }
   fused.yield %c, %b : !numbers, !numbers
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// Two sweeps need the root of a value of the row, which the first sweep stores anyway. A root costs less than half of a
+// write, so both compute it.
+// CHECK-LABEL: fused.program @roots_of_rows
+// CHECK:         %[[A:.+]] = fused.sweep
+// CHECK-NOT:       rsqrt
+// CHECK:         fused.sweep
+// CHECK:           math.rsqrt
+// CHECK:         fused.sweep
+// CHECK:           math.rsqrt
+// CHECK:         fused.yield
+fused.program @roots_of_rows(%m: !mats {foreach.donate = 0 : i64} loc("m"), %v: !list {foreach.donate = 1 : i64} loc("v")) -> (!mats, !list) {
+  %s, %root = fused.sweep (%m = %m[i, j] : !mats, %v = %v[i] : !list) -> (!list, !list) {
+    %sum = fused.reduce add row %m : f32
+    %s = arith.addf %sum, %v : f32
+    %root = math.rsqrt %s : f32
+    fused.yield %s, %root : f32, f32
+  }
+  // expected-remark@+1 {{a value is computed again in a sweep}}
+  %t = fused.sweep (%m = %m[i, j] : !mats, %r = %root[i] : !list) -> !each {
+    %scaled = arith.mulf %m, %r : f32
+    %t = fused.reduce add member %scaled : f32
+    fused.yield %t : f32
+  }
+  // expected-remark@+1 {{a value is computed again in a sweep}}
+  %m1 = fused.sweep (%m = %m[i, j] : !mats, %r = %root[i] : !list, %t = %t : !each) -> !mats {
+    %scaled = arith.mulf %m, %r : f32
+    %m1 = arith.subf %scaled, %t : f32
+    fused.yield %m1 : f32
+  }
+  fused.yield %m1, %s : !mats, !list
+}

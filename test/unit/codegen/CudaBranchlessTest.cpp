@@ -47,6 +47,16 @@ func.func @divide_root(%x: !list, %d: tensor<f32>) -> (!list, !half) {
   return %q, %h : !list, !half
 })mlir";
 
+constexpr const char *kInverseRoot = R"mlir(
+!list = !foreach.list<tensor<?xf32>>
+func.func @inverse_root(%x: !list) -> !list {
+  %y = foreach.map (%x = %x : !list) -> !list {
+    %y = math.rsqrt %x : f32
+    foreach.yield %y : f32
+  }
+  return %y : !list
+})mlir";
+
 /// Quotients by the first element of the row, whose inverse they share.
 constexpr const char *kDivideRows = R"mlir(
 !mats = !foreach.list<tensor<?x?xf32>>
@@ -191,6 +201,28 @@ TEST(CudaBranchless, QuotientsOfRootsAreExact) {
             << "sqrt " << all[k].first << " / " << divisor;
     EXPECT_EQ(k, all.size());
   }
+}
+
+// An inverse root has one branch, for operands out of range.
+TEST(CudaBranchless, InverseRootsAreExact) {
+  auto all = pairs();
+  // All fractions of two exponents, in steps; every exponent.
+  for (uint32_t bits = 0; bits < 1 << 24; bits += 97)
+    all.push_back({fromBits(0x3f800000 + bits), 1.0f});
+  std::mt19937_64 random(31);
+  for (uint32_t exponent = 0; exponent < 256; ++exponent)
+    for (int k = 0; k < 500; ++k)
+      all.push_back({fromBits(exponent << 23 | (random() & 0x7fffff)), 1.0f});
+  Inputs inputs;
+  inputs.lists["x"] = listOf(all, false);
+  Numbers found = run(kInverseRoot, inputs, "heddle::inverse_root");
+  ASSERT_EQ(found.size(), 1u);
+  size_t k = 0;
+  for (size_t member = 0; member < 2; ++member)
+    for (size_t i = 0; i < found[0][member].size(); ++i, ++k)
+      ASSERT_TRUE(same(1.0f / std::sqrt(all[k].first), found[0][member][i]))
+          << "1 / sqrt " << all[k].first;
+  EXPECT_EQ(k, all.size());
 }
 
 /// Dividends whose quotient by `divisor` is close to the middle of two floats.
