@@ -25,11 +25,15 @@ int columnBatch(size_t words) {
 
 DownBatch downBatch(DownBatch batch, size_t elementWords, size_t columnWords,
                     size_t rowWords) {
-  constexpr size_t mostWords = 40;
+  constexpr size_t mostWords = 40, mostLoaded = 32;
+  constexpr int64_t enoughRows = 4;
   auto words = [&] {
     return batch.columns * (batch.rows * elementWords + columnWords) +
            batch.rows * rowWords;
   };
+  while (batch.rows > enoughRows &&
+         batch.columns * batch.rows * elementWords > mostLoaded)
+    batch.rows /= 2;
   while (batch.columns > 1 && words() > mostWords)
     batch.columns /= 2;
   while (batch.rows > 1 && words() > mostWords)

@@ -4,6 +4,7 @@
 // RUN: %heddle emit %t/down.mlir | FileCheck %s
 // RUN: %heddle emit %t/beside.mlir | FileCheck %s --check-prefix=BESIDE
 // RUN: %heddle emit %t/total.mlir | FileCheck %s --check-prefix=TOTAL
+// RUN: %heddle emit %t/doubles.mlir | FileCheck %s --check-prefix=DOUBLES
 
 // CHECK:      down_walk(
 // CHECK:        constexpr int items = 2, rows_at_once = 8;
@@ -65,6 +66,10 @@
 // TOTAL:        for (long long first_column = 0; first_column < tile.columns; first_column += 1024) {
 // TOTAL:            w[k] = group.has(k, group.present) ? tile.weight[first_column + column] : 0;
 
+// A thread loads fewer rows of doubles at a time, not fewer columns.
+// DOUBLES:      doubles_walk(
+// DOUBLES:        constexpr int items = 4, rows_at_once = 4;
+
 //--- down.mlir
 !mats = !foreach.list<tensor<?x?xf32>>
 !list = !foreach.list<tensor<?xf32>>
@@ -110,4 +115,15 @@ func.func @total(%x: !mats, %weight: !list) -> (!list, !each) {
     foreach.yield %y : f32
   }
   return %column, %total : !list, !each
+}
+
+//--- doubles.mlir
+!mats = !foreach.list<tensor<?x?xf64>>
+!list = !foreach.list<tensor<?xf64>>
+
+func.func @doubles(%x: !mats) -> !list {
+  %s = foreach.reduce add along i (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f64
+  }
+  return %s : !list
 }
