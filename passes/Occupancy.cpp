@@ -251,7 +251,8 @@ static int64_t downBlocks(SweepOp sweep, const SweepLayout &layout) {
 /// The registers of a thread of a sweep over rows besides those of elements and
 /// columns. A sweep needs few if it only adds up elements that it computes
 /// without functions: no row or column has a sum of its own, and no element or
-/// column needs a division, root or exponential. Those of rows need some.
+/// column needs a division, root or exponential. If rows need one of 32 bits,
+/// it needs some more.
 static int64_t registersOfRows(SweepOp sweep) {
   constexpr int64_t few = 24, some = 32, many = 44;
   int64_t registers = few;
@@ -266,7 +267,8 @@ static int64_t registersOfRows(SweepOp sweep) {
       if (!isa<arith::DivFOp>(op) && op.getDialect()->getNamespace() != "math")
         continue;
       Level level = levels->of(op.getResult(0)).level;
-      if (level == Level::row)
+      if (level == Level::row &&
+          op.getResult(0).getType().getIntOrFloatBitWidth() <= 32)
         registers = some;
       else if (level > Level::member)
         return many;

@@ -471,18 +471,37 @@ int64_t RecomputeGraph::costOfLoad(const Node &node) {
   if (!isBound)
     return facts.isLoopInit(node.stored) ? kNever : bytes * weight;
   // The last reader also saves the bytes that are written. Others prefer to
-  // compute the value if that costs no bytes; in rows, whose operations are few,
-  // also if it costs less than their share of the write.
+  // compute the value if that costs no bytes; in rows, whose operations are
+  // few, also if it costs less than their share of the write.
   if (isLastReader(node))
     return 2 * bytes * weight;
   auto isSweep = [](Operation *user) { return isa<SweepOp>(user); };
-  auto users = node.stored.getUsers();
-  if (!llvm::all_of(users, isSweep))
+  if (!llvm::all_of(node.stored.getUsers(), isSweep))
     return bytes * weight;
-  llvm::SmallPtrSet<Operation *, 4> readers(users.begin(), users.end());
-  return bytes * weight + (node.level == Level::row
-                               ? bytes * weight / int64_t(readers.size())
-                               : weight * (kByte - 1) / kByte);
+  if (int64_t readers = readersOfRows(node))
+    return bytes * weight + bytes * weight / readers;
+  return bytes * weight + weight * (kByte - 1) / kByte;
+}
+
+/// The number of sweeps that read a list as values of rows, and could all
+/// compute them: the reader and later ones. 0 if another sweep reads the list,
+/// which is written then.
+int64_t RecomputeGraph::readersOfRows(const Node &node) {
+  if (node.level != Level::row)
+    return 0;
+  llvm::SmallPtrSet<Operation *, 4> readers;
+  for (OpOperand &use : node.stored.getUses()) {
+    auto sweep = cast<SweepOp>(use.getOwner());
+    if (sweep->getBlock() != reader->getBlock() ||
+        sweep->isBeforeInBlock(reader) || sweep.getNumSegments() != 1)
+      return 0;
+    for (auto [operand, index] :
+         llvm::zip_equal(sweep.getSegmentInputs(0), sweep.getSegmentIndices(0)))
+      if (operand == node.stored && index != kI)
+        return 0;
+    readers.insert(sweep);
+  }
+  return readers.size();
 }
 
 /// The epilogue that computes the new value of a scalar may store the old one,
@@ -499,9 +518,17 @@ SweepOp RecomputeGraph::keeperOf(const Node &node) {
              : SweepOp();
 }
 
+/// Whether no list is written if the reader computes the value. A reader that
+/// binds the list at another index, too, may still need it.
 bool RecomputeGraph::isLastReader(const Node &node) {
   return llvm::all_of(node.stored.getUsers(),
-                      [&](Operation *user) { return user == reader; });
+                      [&](Operation *user) { return user == reader; }) &&
+         llvm::all_of(llvm::zip_equal(reader.getSegmentInputs(0),
+                                      reader.getSegmentIndices(0)),
+                      [&](auto each) {
+                        auto [operand, index] = each;
+                        return operand != node.stored || index == node.index;
+                      });
 }
 
 /// The cost of storing and loading a value that no list holds.

@@ -145,6 +145,7 @@ public:
   SweepOp keeperOf(const Node &node);
   /// Whether no other operation reads the list of the node.
   bool isLastReader(const Node &node);
+  int64_t readersOfRows(const Node &node);
   /// The dimension of the reader that `node`, an extent or a position, is of;
   /// nothing if the reader has no such dimension, or for other nodes.
   std::optional<foreach::Axis> axisOf(const Node &node) const;

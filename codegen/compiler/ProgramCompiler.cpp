@@ -293,6 +293,10 @@ Compilation::compile(runtime::Target target) {
   if (failed(plan))
     return failure("plan extraction failed");
   compiled.plan = std::move(*plan);
+  // The cpu target reduces each tile in one order.
+  for (runtime::PlanTable &table : compiled.plan.tables)
+    for (runtime::PlanSegment &segment : table.segments)
+      segment.held.tallUnits = 1;
   auto program = compileForCpu(fusedProgram);
   if (!program) {
     llvm::Error error = program.takeError();

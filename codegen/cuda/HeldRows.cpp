@@ -464,6 +464,22 @@ void RowsEmitter::storeHeldColumns() {
          << ");\n";
 }
 
+/// Declares what combines the states of columns of the units of a tall tile.
+/// Returns it for each array of states.
+llvm::SmallVector<std::pair<std::string, std::string>>
+RowsEmitter::declareUnits() {
+  llvm::SmallVector<std::pair<std::string, std::string>> units;
+  for (fused::ReduceOp op : reductions)
+    if (std::string states = columnStates.lookup(op); !states.empty()) {
+      std::string name = freshFor(op, "_units");
+      os << "heddle::units_of_tile<" << kindOf(op) << ", " << heldItems << ", "
+         << slots.held.tallUnits << ", " << layout.threads << ", "
+         << units.size() << "> " << name << ";\n";
+      units.push_back({name, states});
+    }
+  return units;
+}
+
 /// Declares the group of the thread, and the part of the row that it has.
 void RowsEmitter::declareGroup() {
   group = scope.fresh("group");
@@ -569,6 +585,9 @@ LogicalResult RowsEmitter::emitHeldWalk() {
         os << state << "[k] = " << kindOf(op) << "::neutral();\n";
     os.unindent() << "}\n";
   }
+  llvm::SmallVector<std::pair<std::string, std::string>> units;
+  if (goesDown && slots.held.tallUnits > 1)
+    units = declareUnits();
   os << "for (int " << firstRow << " = 0; " << firstRow << " < tile.count; "
      << firstRow << " += " << rowsAtOnce
      << (goesDown ? "" : " * " + group + ".count") << ") {\n";
@@ -584,9 +603,23 @@ LogicalResult RowsEmitter::emitHeldWalk() {
     if (failed(printed))
       return failure();
   }
+  if (!units.empty()) {
+    // One loop over all rows: in a loop over units, loads wait for each other.
+    std::string next = firstRow + " + " + rowsAtOnce;
+    std::string rows = std::to_string(slots.tile);
+    names.functions->block("if (tile.count > " + rows + " && ((" + next +
+                               ") % " + rows + " == 0 || " + next +
+                               " >= tile.count))",
+                           [&] {
+                             for (auto &[unit, states] : units)
+                               os << unit << ".add(" << states << ");\n";
+                           });
+  }
   os.unindent() << "}\n";
   if (slots.columns)
     os.unindent() << "}\n";
+  for (auto &[unit, states] : units)
+    os << unit << ".combine(" << states << ");\n";
   storeHeldColumns();
   if (goesDown)
     os.unindent() << "}\n";

@@ -239,8 +239,9 @@ void SegmentEmitter::loadColumnsAtEnd(StringRef first, StringRef nth,
   os << "const long long wanted = " << nth
      << ", column = wanted < tile.columns ? wanted : " << first << ";\n"
      << base << loads;
-  os.unindent() << "}\n"
-                << "heddle::keep_order(); // all loads before the first store\n";
+  os.unindent()
+      << "}\n"
+      << "heddle::keep_order(); // all loads before the first store\n";
 }
 
 void SegmentEmitter::beginColumnsAtOnce(int64_t atOnce) {
@@ -248,18 +249,18 @@ void SegmentEmitter::beginColumnsAtOnce(int64_t atOnce) {
   os.indent();
 }
 
-/// The columns of which a thread loads operands and states at the same time.
-/// Each one after the other would wait for the memory.
+/// The columns of which a thread loads operands and states at the same time, so
+/// that the loads of a column do not wait for the stores of another.
 int64_t SegmentEmitter::columnsAtOnce() {
   constexpr int64_t most = 4, bytes = 64;
-  int64_t ofColumn = 1;
+  int64_t ofColumn = 0;
   for (fused::ReduceOp op : reductions)
     if (layout.scratchOf(op, ScratchPer::tileColumn) >= 0)
       ofColumn += stateBytes(op.getKind(), op.getValue().getType());
   for (BlockArgument argument : body.getArguments())
     if (levels.of(argument).level == Level::column && isUsedAtEnd(argument))
       ofColumn += storageBytes(argument.getType());
-  return std::clamp<int64_t>(bytes / ofColumn, 1, most);
+  return std::clamp<int64_t>(bytes / std::max<int64_t>(ofColumn, 1), 1, most);
 }
 
 /// Computes the values of the member's columns from their combined states.
@@ -295,8 +296,9 @@ LogicalResult SegmentEmitter::emitColumnsAtEnd() {
     if (slot < 0 || slots.operands[slot].index != kJ)
       continue;
     ofColumns.push_back(value);
-    os << pointers[slot] << "[column] = "
-       << storedExpression(value, slots.operands[slot].storage) << ";\n";
+    os << pointers[slot]
+       << "[column] = " << storedExpression(value, slots.operands[slot].storage)
+       << ";\n";
   }
   for (fused::ReduceOp op : reductions)
     if (overColumns(op)) {
@@ -310,11 +312,10 @@ LogicalResult SegmentEmitter::emitColumnsAtEnd() {
   auto read = [&, behind = fused::backwardSlice(ofColumns)](Value value) {
     return behind.contains(value) && isUsedAtEnd(value);
   };
-  bool replaced = llvm::any_of(body.getOps<fused::PrecomputeOp>(),
-                               [&](fused::PrecomputeOp precompute) {
-                                 return llvm::any_of(precompute.getResults(),
-                                                     read);
-                               });
+  bool replaced = llvm::any_of(
+      body.getOps<fused::PrecomputeOp>(), [&](fused::PrecomputeOp precompute) {
+        return llvm::any_of(precompute.getResults(), read);
+      });
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs))
     replaced |= slot >= 0 && isMemberIndex(slots.operands[slot].index) &&
                 slots.operands[slot].written && read(argument);

@@ -415,8 +415,7 @@ void RowsEmitter::exchangeParts(unsigned phase) {
 LogicalResult RowsEmitter::declareRowOps(unsigned phase) {
   return declareOps([&](Operation *op) {
     return levels.of(op->getResult(0)) == fused::LevelOf{Level::row, false} &&
-           !isOnlyHinted(op->getResult(0)) &&
-           isUsedInWalk(op->getResult(0)) &&
+           !isOnlyHinted(op->getResult(0)) && isUsedInWalk(op->getResult(0)) &&
            phases.lookup(op->getResult(0)) == phase;
   });
 }

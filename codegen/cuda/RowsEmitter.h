@@ -147,6 +147,7 @@ private:
   void declareGroup();
   void beginRowsAtOnce();
   void beginHeldRows(bool loads);
+  llvm::SmallVector<std::pair<std::string, std::string>> declareUnits();
   void endHeldRows();
   void declareRowPointers(llvm::function_ref<bool(const OperandSlot &)> wanted);
   llvm::SmallVector<mlir::BlockArgument>

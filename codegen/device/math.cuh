@@ -42,8 +42,8 @@ template <class T> __device__ __forceinline__ T minnum(T a, T b) {
   return a != a ? b : b != b ? a : minimum(a, b);
 }
 
-// 1 / sqrt(x), both operations correctly rounded. For x from 2^-101 to 2^127, the root and
-// its inverse need no special cases, so one comparison is enough for both.
+// 1 / sqrt(x), both operations correctly rounded. For x of at least 2^-101 and below 2^128,
+// the root and its inverse need no special cases, so one comparison is enough for both.
 __device__ __noinline__ float inverse_root_of_any(float x) { return 1.0f / sqrtf(x); }
 __device__ __forceinline__ float inverse_root(float x) {
   if (__float_as_uint(x) - 0x0d000000u > 0x727fffffu)

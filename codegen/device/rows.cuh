@@ -216,6 +216,52 @@ __device__ __forceinline__ void store_columns(const typename Kind::state (&mine)
   }
 }
 
+// The states of columns of a tall tile. Its units have the rows of short tiles, and are
+// combined pairwise, as tiles are, so that the bits are the same. A thread keeps the states
+// that wait for others in shared memory; `Nth` is the number of the reduction.
+template <class Kind, int Items, int Units, int Threads, int Nth> struct units_of_tile {
+  using state = typename Kind::state;
+  int done = 0;
+
+  static __device__ __forceinline__ state &waiting(int level, int k) {
+    __shared__ state states[Units / 2][Items][Threads];
+    return states[level][k][threadIdx.x];
+  }
+  // Adds the states of the next unit, and leaves neutral ones, or the states of a whole tile.
+  __device__ __forceinline__ void add(state (&mine)[Items]) {
+    bool waits = false;
+#pragma unroll
+    for (int size = 1, level = 0; size < Units; size *= 2, ++level) {
+      if (waits)
+        continue;
+      waits = !(done & size);
+#pragma unroll
+      for (int k = 0; k < Items; ++k)
+        if (waits) {
+          waiting(level, k) = mine[k];
+          mine[k] = Kind::neutral();
+        } else {
+          mine[k] = Kind::combine(waiting(level, k), mine[k]);
+        }
+    }
+    ++done;
+  }
+  // The states of all units; `mine` if none was added.
+  __device__ __forceinline__ void combine(state (&mine)[Items]) const {
+    if (done == Units)
+      return;
+    bool any = false;
+#pragma unroll
+    for (int size = 1, level = 0; size < Units; size *= 2, ++level)
+      if (done & size) {
+#pragma unroll
+        for (int k = 0; k < Items; ++k)
+          mine[k] = any ? Kind::combine(waiting(level, k), mine[k]) : waiting(level, k);
+        any = true;
+      }
+  }
+};
+
 // The threads that combine each column of a member's tiles: several if it has few columns.
 // Then a group has more tiles, so that there are fewer groups, one after the other. All
 // groups have a power of two of tiles, so their number does not change the order.

@@ -31,9 +31,13 @@ DownBatch downBatch(DownBatch batch, size_t elementWords, size_t columnWords,
     return batch.columns * (batch.rows * elementWords + columnWords) +
            batch.rows * rowWords;
   };
+  // Fewer rows of as many columns, if the columns then fit.
+  int64_t rows = batch.rows;
   while (batch.rows > enoughRows &&
          batch.columns * batch.rows * elementWords > mostLoaded)
     batch.rows /= 2;
+  if (words() > mostWords)
+    batch.rows = rows;
   while (batch.columns > 1 && words() > mostWords)
     batch.columns /= 2;
   while (batch.rows > 1 && words() > mostWords)
@@ -354,6 +358,14 @@ llvm::SmallVector<int64_t> columnsOfWarps(fused::SweepOp sweep,
 bool holdsInEveryEntry(const SweepLayout &layout, int64_t columns) {
   constexpr int64_t registers = 32;
   return columns / layout.threads * layout.heldWords <= registers;
+}
+
+int64_t tallUnits(fused::SweepOp sweep, unsigned segment) {
+  constexpr int64_t units = 4, mostBytes = 12;
+  int64_t bytes = 0;
+  for (auto op : sweep.getSegmentBlock(segment).getOps<fused::ReduceOp>())
+    bytes += stateBytes(op.getKind(), op.getValue().getType());
+  return bytes <= mostBytes ? units : 1;
 }
 
 runtime::HeldRows heldRows(fused::SweepOp sweep, const SweepLayout &layout,

@@ -149,6 +149,11 @@ llvm::SmallVector<int64_t> columnsOfWarps(fused::SweepOp sweep,
 /// registers as four blocks leave it.
 bool holdsInEveryEntry(const SweepLayout &layout, int64_t columns);
 
+/// The units of a tall tile of a segment that goes down columns, each as many
+/// rows as in a short tile: 1 if their states, which threads keep in shared
+/// memory until they combine them, would leave no room for other blocks.
+int64_t tallUnits(fused::SweepOp sweep, unsigned segment);
+
 /// The rows of a segment that are *held*: the threads of a row load all its
 /// elements once, before they use any, and no other block processes part of it.
 /// Column states and column operands stay in registers for a whole tile. The

@@ -317,8 +317,11 @@ LogicalResult Builder::build() {
     for (auto [s, segment] : llvm::enumerate(layout.segments))
       segment.held = heldRows(sweep, layout, s);
   }
-  if (dividesColumns(sweep, layout))
+  if (dividesColumns(sweep, layout)) {
     layout.columnRange = kColumnRange;
+    for (auto [s, segment] : llvm::enumerate(layout.segments))
+      segment.held.tallUnits = tallUnits(sweep, s);
+  }
   layout.rowParts = dividesRows(sweep, layout);
   if (!layout.rowParts) {
     layout.heldEntries = columnsOfHeldRows(sweep, layout);

@@ -86,9 +86,8 @@ Error Layout::Resolver::sizeTables() {
                 ? alignmentShift(steps, operandsOf(segment, position), count)
                 : 0;
         int64_t columns = columnsOf(segment, position);
-        int64_t own =
-            tilesOf(count + shift,
-                    rowsOfTile(segment.tile, segment.held, columns, count));
+        int64_t rows = rowsOfTile(segment.tile, segment.held, columns, count);
+        int64_t own = tilesOf(count + shift, rows);
         tiles += own;
         ++memberCount;
         if (tiles > INT32_MAX || memberCount >= INT32_MAX)
@@ -106,7 +105,7 @@ Error Layout::Resolver::sizeTables() {
               table.name);
         view.columnTotal += own * columns;
         if (table.blockColumns && count > 0 && columns > segment.held.columns)
-          shared.add(segment.tile, columns, own);
+          shared.add(rows, columns, own);
         parts.add(table, columns, own);
         view.narrowest =
             memberCount == 1 ? columns : std::min(view.narrowest, columns);

@@ -96,8 +96,12 @@ TileDescriptor readTileDescriptor(const DescriptorLayout &layout,
 
 int64_t rowsOfTile(int64_t tile, const HeldRows &held, int64_t columns,
                    int64_t count) {
-  if (held.columns == 0 || columns > held.columns)
-    return tile;
+  if (held.columns == 0 || columns > held.columns) {
+    int64_t tall = tile * held.tallUnits;
+    bool isTall = tilesOf(count, tall) >=
+                  tilesOf(kTallBlocks, tilesOf(columns, kTallColumns));
+    return isTall ? tall : tile;
+  }
   int64_t wide = 1;
   while (wide < columns && wide < kMostTallElements)
     wide *= 2;
@@ -194,6 +198,7 @@ std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table) {
     steps.push_back(segment.alignTiles ? -segment.tile : segment.tile);
     steps.push_back(segment.held.columns);
     steps.push_back(segment.held.elements);
+    steps.push_back(segment.held.tallUnits);
     for (int slot = 0; slot < table.pointers; ++slot) {
       int64_t step = 0;
       if (slot < static_cast<int>(segment.operands.size())) {
@@ -262,9 +267,10 @@ void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
         llvm::ArrayRef<int64_t>(step, kStepHeader +
                                           static_cast<size_t>(layout.pointers)),
         operands, count);
-    int64_t tile = layout.rank == 2
-                       ? rowsOfTile(step[0], {step[1], step[2]}, columns, count)
-                       : std::abs(step[0]);
+    int64_t tile =
+        layout.rank == 2
+            ? rowsOfTile(step[0], {step[1], step[2], step[3]}, columns, count)
+            : std::abs(step[0]);
     step += kStepHeader;
     assert(firstTile == written && firstTile + tiles <= tileCount &&
            "member descriptors are in order");

@@ -97,11 +97,11 @@ TileDescriptor readTileDescriptor(const DescriptorLayout &layout,
                                   const char *descriptor);
 
 /// The `steps` argument of heddle_expand_tiles: for each segment its tile
-/// (negated if first tiles may be shorter), the most columns of a held row,
-/// then the step of each operand in bytes. An operand advances by first * s if
+/// (negated if first tiles may be shorter), the three numbers of HeldRows, then
+/// the step of each operand in bytes. An operand advances by first * s if
 /// its step s is positive, by first * stride * -s if s is negative (the next
 /// operand slot holds the stride), and not at all if s is 0.
-inline constexpr size_t kStepHeader = 3; // entries before the operands' steps
+inline constexpr size_t kStepHeader = 4; // entries before the operands' steps
 std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table);
 
 /// Cache lines, and the widest loads of a thread.
@@ -134,9 +134,15 @@ void moveOperand(const DescriptorLayout &layout, char *memberDescriptors,
 /// next function, too.
 inline constexpr int64_t kMostShortTiles = 1024, kMostLowTiles = 4096;
 
+/// Tiles of wider rows are tall if a member then has work for kTallBlocks
+/// blocks, each with kTallColumns columns of a tile. With fewer, shorter tiles
+/// are faster (docs/notes/2026-11-30-tall-tiles-of-columns.md).
+inline constexpr int64_t kTallBlocks = 128, kTallColumns = 1024;
+
 /// The rows of a tile of a member that has `count` rows of `columns` columns:
-/// `tile`, or more if the rows are held. The order of reductions depends on
-/// this number, so it follows from the program and the extents alone.
+/// `tile`, or more if the rows are held or the tile is tall. The order of
+/// reductions depends on this number for held rows, so it follows from the
+/// program and the extents alone. A tall tile is combined as short ones are.
 int64_t rowsOfTile(int64_t tile, const HeldRows &held, int64_t columns,
                    int64_t count);
 

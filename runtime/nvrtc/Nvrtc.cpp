@@ -455,9 +455,13 @@ static Expected<CompiledImage> compileWithoutSpills(const Nvrtc &nvrtc,
       !StringRef(source.text).contains("HEDDLE_BLOCKS("))
     return nvrtc.compile(source, arch, kind);
   const int64_t most = mostBlocks(source.text);
-  const int64_t few = StringRef(source.text).contains("__noinline__")
-                          ? sixteenRegisters
-                          : fourRegisters;
+  auto contains = [&](StringRef word) {
+    return StringRef(source.text).contains(word);
+  };
+  // An inverse root calls such a function for rare operands.
+  const bool calls =
+      contains("__noinline__") || contains("heddle::inverse_root(");
+  const int64_t few = calls ? sixteenRegisters : fourRegisters;
   std::vector<std::string> options = source.options;
   options.push_back(kReportOption.str());
   for (int fewer = 0;; ++fewer) {

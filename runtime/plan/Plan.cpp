@@ -349,6 +349,14 @@ private:
           segment.held.elements > kMostTallElements)
         return bad("expected held_elements of 1.." + Twine(kMostTallElements) +
                    ", found " + Twine(segment.held.elements));
+      if (segment.held.tallUnits < 1 ||
+          segment.held.tallUnits > kMostTallUnits ||
+          (segment.held.tallUnits > 1 && !segment.held.columns) ||
+          segment.held.tallUnits * segment.tile > INT32_MAX)
+        return bad("expected tall_units of 1.." + Twine(kMostTallUnits) +
+                   ", 1 without held_columns, and at most " + Twine(INT32_MAX) +
+                   " rows in a tall tile, found " +
+                   Twine(segment.held.tallUnits));
       // A segment of member scalars only has one tile for each member.
       bool hasElements =
           any_of(segment.operands, [](const PlanOperand &operand) {

@@ -114,17 +114,22 @@ constexpr int64_t longPartColumns(int64_t wholeColumns) {
   return partColumns(wholeColumns) / 2 * 5;
 }
 
+/// The most units of a tall tile.
+inline constexpr int64_t kMostTallUnits = 64;
+
 /// The most elements in a tile of held rows.
 inline constexpr int64_t kMostTallElements = 32768;
 
 /// The rows that a block holds in registers (docs/lowering.md). Tiles of such
-/// rows have more of them; see rowsOfTile.
+/// rows have more of them, and so may tiles of wider rows; see rowsOfTile.
 struct HeldRows {
   /// The most columns of a held row; 0 if no row is held.
   int64_t columns = 0;
   /// The elements in a whole tile, if the number of columns is rounded up to a
   /// power of two.
   int64_t elements = 4096;
+  /// A tall tile of wider rows has so many times the rows of another.
+  int64_t tallUnits = 1;
 };
 
 struct PlanSegment {

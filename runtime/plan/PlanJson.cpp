@@ -217,6 +217,7 @@ static bool fromJSON(const json::Value &value, PlanSegment &out,
   return map && map.map("tile", out.tile) &&
          map.mapOptional("held_columns", out.held.columns) &&
          map.mapOptional("held_elements", out.held.elements) &&
+         map.mapOptional("tall_units", out.held.tallUnits) &&
          map.mapOptional("align_tiles", out.alignTiles) &&
          map.map("operands", out.operands) && map.map("count", out.count) &&
          map.map("columns", out.columns);
@@ -485,6 +486,8 @@ static json::Value toJSON(const PlanTable &table) {
       object["held_columns"] = segment.held.columns;
     if (segment.held.columns && segment.held.elements != HeldRows().elements)
       object["held_elements"] = segment.held.elements;
+    if (segment.held.tallUnits != HeldRows().tallUnits)
+      object["tall_units"] = segment.held.tallUnits;
     segments.push_back(std::move(object));
   }
   json::Object object{{"name", table.name},

@@ -2,9 +2,11 @@
 // several rows at a time, and keeps the states of the columns in registers.
 // RUN: split-file %s %t
 // RUN: %heddle emit %t/down.mlir | FileCheck %s
+// RUN: %heddle emit %t/down.mlir --stage plan | FileCheck %s --check-prefix=PLAN
 // RUN: %heddle emit %t/beside.mlir | FileCheck %s --check-prefix=BESIDE
 // RUN: %heddle emit %t/total.mlir | FileCheck %s --check-prefix=TOTAL
 // RUN: %heddle emit %t/doubles.mlir | FileCheck %s --check-prefix=DOUBLES
+// RUN: %heddle emit %t/distances.mlir | FileCheck %s --check-prefix=DISTANCES
 
 // CHECK:      down_walk(
 // CHECK:        constexpr int items = 2, rows_at_once = 8;
@@ -19,7 +21,10 @@
 // CHECK:            const int column = group.column(k);
 // CHECK-NEXT:       v[k] = group.has(k, group.present) ? tile.shift[first_column + column] : 0;
 // CHECK-NEXT:       column_down[k] = heddle::add<float>::neutral();
-// CHECK:          for (int first_row = 0; first_row < tile.count; first_row += rows_at_once) {
+// Tiles of large members are tall: their units are combined as tiles are.
+// CHECK:          heddle::units_of_tile<heddle::add<float>, items, 4, 256, 0> column_units;
+// CHECK-NEXT:     heddle::units_of_tile<heddle::logsumexp<float>, items, 4, 256, 1> mass_units;
+// CHECK-NEXT:     for (int first_row = 0; first_row < tile.count; first_row += rows_at_once) {
 // CHECK-NEXT:       float x[rows_at_once][items];
 // CHECK-NEXT:       float w[rows_at_once];
 // CHECK:              const int row = wanted < tile.count ? wanted : 0;
@@ -30,8 +35,16 @@
 // CHECK:              const bool there = row < tile.count;
 // CHECK:                if (there && group.has(k, present)) {
 // CHECK-NEXT:             column_down[k] = heddle::add<float>::combine(column_down[k], heddle::add<float>::lift(z, tile.first + row));
+// CHECK:            if (tile.count > 16 && ((first_row + rows_at_once) % 16 == 0 || first_row + rows_at_once >= tile.count)) {
+// CHECK-NEXT:         column_units.add(column_down);
+// CHECK-NEXT:         mass_units.add(mass_down);
+// CHECK-NEXT:       }
+// CHECK-NEXT:     }
+// CHECK-NEXT:     column_units.combine(column_down);
+// CHECK-NEXT:     mass_units.combine(mass_down);
 // CHECK:          heddle::store_columns<heddle::logsumexp<float>, 256>(mass_down, group,
 // CHECK-NEXT:         params.mass_of_columns + tile.column_base + first_column);
+// PLAN: "tall_units": 4
 // Each block combines and completes its columns.
 // CHECK:      down_combine(
 // CHECK:        arrives_last(&params.column_tickets[(tile_index - own + group.first + step)
@@ -69,6 +82,9 @@
 // A thread loads fewer rows of doubles at a time, not fewer columns.
 // DOUBLES:      doubles_walk(
 // DOUBLES:        constexpr int items = 4, rows_at_once = 4;
+// With an operand of columns, four columns of doubles do not fit.
+// DISTANCES:      distances_walk(
+// DISTANCES:        constexpr int items = 2, rows_at_once = 8;
 
 //--- down.mlir
 !mats = !foreach.list<tensor<?x?xf32>>
@@ -124,6 +140,19 @@ func.func @total(%x: !mats, %weight: !list) -> (!list, !each) {
 func.func @doubles(%x: !mats) -> !list {
   %s = foreach.reduce add along i (%x = %x[i, j] : !mats) -> !list {
     foreach.yield %x : f64
+  }
+  return %s : !list
+}
+
+//--- distances.mlir
+!mats = !foreach.list<tensor<?x?xf64>>
+!list = !foreach.list<tensor<?xf64>>
+
+func.func @distances(%x: !mats, %center: !list) -> !list {
+  %s = foreach.reduce add along i (%x = %x[i, j] : !mats, %c = %center[j] : !list) -> !list {
+    %d = arith.subf %x, %c : f64
+    %d2 = arith.mulf %d, %d : f64
+    foreach.yield %d2 : f64
   }
   return %s : !list
 }

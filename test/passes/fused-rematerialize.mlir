@@ -744,3 +744,81 @@ fused.program @roots_of_rows(%m: !mats {foreach.donate = 0 : i64} loc("m"), %v: 
   }
   fused.yield %m1, %s : !mats, !list
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// The root is a value of columns, too, which would be computed for each element. So it is written, and read.
+// CHECK-LABEL: fused.program @roots_of_rows_and_columns
+// CHECK:         fused.sweep
+// CHECK:           math.rsqrt
+// CHECK:         fused.sweep
+// CHECK-NOT:       math.rsqrt
+// CHECK:         fused.yield %{{.*}}, %{{.*}} : !foreach.list<tensor<?x?xf32>>, !foreach.list<tensor<?xf32>>
+fused.program @roots_of_rows_and_columns(%m: !mats {foreach.donate = 0 : i64} loc("m"), %v: !list {foreach.donate = 1 : i64} loc("v")) -> (!mats, !list) {
+  %s, %root = fused.sweep (%m = %m[i, j] : !mats, %v = %v[i] : !list) -> (!list, !list) {
+    %sum = fused.reduce add row %m : f32
+    %s = arith.addf %sum, %v : f32
+    %root = math.rsqrt %s : f32
+    fused.yield %s, %root : f32, f32
+  }
+  // expected-remark@+1 {{a value is read by a sweep and not computed again}}
+  %t = fused.sweep (%m = %m[i, j] : !mats, %r = %root[i], %c = %root[j] : !list) -> !each {
+    %scaled = arith.mulf %m, %r : f32
+    %both = arith.mulf %scaled, %c : f32
+    %t = fused.reduce add member %both : f32
+    fused.yield %t : f32
+  }
+  // expected-remark@+1 {{a value is read by a sweep and not computed again}}
+  %m1 = fused.sweep (%m = %m[i, j] : !mats, %r = %root[i], %c = %root[j] : !list, %t = %t : !each) -> !mats {
+    %scaled = arith.mulf %m, %r : f32
+    %both = arith.mulf %scaled, %c : f32
+    %m1 = arith.subf %both, %t : f32
+    fused.yield %m1 : f32
+  }
+  fused.yield %m1, %s : !mats, !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// The first of three readers reads the root as a value of columns, so the list is written, and the others read it.
+// CHECK-LABEL: fused.program @roots_that_are_written
+// CHECK:         fused.sweep
+// CHECK:           math.rsqrt
+// CHECK-NOT:       math.rsqrt
+// CHECK:         fused.yield %{{.*}}, %{{.*}} : !foreach.list<tensor<?x?xf32>>, !foreach.list<tensor<?xf32>>
+fused.program @roots_that_are_written(%m: !mats {foreach.donate = 0 : i64} loc("m"), %v: !list {foreach.donate = 1 : i64} loc("v")) -> (!mats, !list) {
+  %s, %root = fused.sweep (%m = %m[i, j] : !mats, %v = %v[i] : !list) -> (!list, !list) {
+    %sum = fused.reduce add row %m : f32
+    %s = arith.addf %sum, %v : f32
+    %root = math.rsqrt %s : f32
+    fused.yield %s, %root : f32, f32
+  }
+  // expected-remark@+1 {{a value is read by a sweep and not computed again}}
+  %t = fused.sweep (%m = %m[i, j] : !mats, %c = %root[j] : !list) -> !each {
+    %scaled = arith.mulf %m, %c : f32
+    %t = fused.reduce add member %scaled : f32
+    fused.yield %t : f32
+  }
+  // expected-remark@+1 {{a value is read by a sweep and not computed again}}
+  %u = fused.sweep (%m = %m[i, j] : !mats, %r = %root[i] : !list, %t = %t : !each) -> !each {
+    %scaled = arith.mulf %m, %r : f32
+    %moved = arith.subf %scaled, %t : f32
+    %u = fused.reduce add member %moved : f32
+    fused.yield %u : f32
+  }
+  // expected-remark@+1 {{a value is read by a sweep and not computed again}}
+  %m1 = fused.sweep (%m = %m[i, j] : !mats, %r = %root[i] : !list, %u = %u : !each) -> !mats {
+    %scaled = arith.mulf %m, %r : f32
+    %m1 = arith.subf %scaled, %u : f32
+    fused.yield %m1 : f32
+  }
+  fused.yield %m1, %s : !mats, !list
+}

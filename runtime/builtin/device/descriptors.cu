@@ -8,8 +8,9 @@
 // Writes the tile descriptors of a table from its member descriptors, one thread
 // for each tile.
 //
-// `steps` holds, for every segment, the size of its tile, the most columns of a held row
-// (a tile of narrower rows has more rows), and then the advance of each operand: s > 0:
+// `steps` holds, for every segment, the size of its tile, the most columns of a held row and
+// the elements of its tile (a tile of narrower rows has more rows), the units of a tall tile
+// of wider rows, and then the advance of each operand: s > 0:
 // bytes per element or row; s < 0: per row, as many elements of -s bytes as the next slot
 // holds; 0: none. A negative size: the first tile of a member is shorter if all others then
 // begin at a multiple of 16 bytes.
@@ -33,7 +34,7 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
   const char *from = members + static_cast<long long>(low) * bytes;
   char *to = tiles + static_cast<long long>(tile) * bytes;
   const int *ints = reinterpret_cast<const int *>(from + count_at + 8); // first_tile, tiles, segment, index
-  const long long *step = steps + static_cast<long long>(ints[2]) * (pointers + 3);
+  const long long *step = steps + static_cast<long long>(ints[2]) * (pointers + 4);
   const long long columns = rank == 2 ? *reinterpret_cast<const long long *>(from + 8 * pointers) : 0;
   const long long count = *reinterpret_cast<const long long *>(from + count_at);
   long long elements = step[0] < 0 ? -step[0] : step[0];
@@ -45,6 +46,10 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
     while (count / rows >= (elements == 1 ? 4096 : 1024) && 2 * rows * wide <= 32768)
       rows *= 2;
     elements = rows;
+  } else if (step[3] > 1) {
+    const long long tall = elements * step[3], ranges = columns <= 0 ? 1 : (columns - 1) / 1024 + 1;
+    if ((count <= 0 ? 1 : (count - 1) / tall + 1) >= 127 / ranges + 1)
+      elements = tall;
   }
   long long shift = 0;
   if (step[0] < 0) {
@@ -52,7 +57,7 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
     long long smallest = 0;
     unsigned long long start = 0;
     for (int p = 0; p < pointers; ++p)
-      if (const long long s = step[3 + p]; s > 0 && (smallest == 0 || s < smallest)) {
+      if (const long long s = step[4 + p]; s > 0 && (smallest == 0 || s < smallest)) {
         smallest = s;
         start = *reinterpret_cast<const unsigned long long *>(from + 8 * p);
       }
@@ -62,7 +67,7 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
       shift = start % bytes / smallest;
       gains = count + shift >= 2 * elements;
       for (int p = 0; p < pointers; ++p)
-        if (const long long s = step[3 + p]; s > 0)
+        if (const long long s = step[4 + p]; s > 0)
           gains &= (*reinterpret_cast<const unsigned long long *>(from + 8 * p) + (elements - shift) * s) % bytes == 0;
     }
     shift = gains ? shift : 0;
@@ -71,7 +76,7 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
   const long long first = k ? k * elements - shift : 0;
   const long long most = k ? elements : elements - shift;
   for (int p = 0; p < pointers; ++p) {
-    const long long s = step[3 + p];
+    const long long s = step[4 + p];
     const long long advance = s >= 0 ? first * s : first * *reinterpret_cast<const long long *>(from + 8 * p + 8) * -s;
     char *operand = *reinterpret_cast<char *const *>(from + 8 * p);
     *reinterpret_cast<char **>(to + 8 * p) = operand ? operand + advance : operand;

@@ -110,8 +110,10 @@ void CpuHarness::bindSweep(fused::SweepOp sweep) {
       }
       if (!active)
         continue;
+      runtime::HeldRows held = segment.held;
+      held.tallUnits = 1; // as the compiler for the cpu target
       int64_t most =
-          wide ? runtime::rowsOfTile(segment.tile, segment.held, columns, count)
+          wide ? runtime::rowsOfTile(segment.tile, held, columns, count)
                : segment.tile;
       int tiles = count <= 0 ? 1 : (count - 1) / most + 1;
       int64_t start = memberCount * b->descriptorBytes;

@@ -203,7 +203,8 @@ TEST(CudaBranchless, QuotientsOfRootsAreExact) {
   }
 }
 
-// An inverse root has one branch, for operands out of range.
+// An inverse root has one branch, for operands out of range. The host computes
+// the approximations exactly; test/gpu/BranchlessTests.cpp tests those of GPUs.
 TEST(CudaBranchless, InverseRootsAreExact) {
   auto all = pairs();
   // All fractions of two exponents, in steps; every exponent.

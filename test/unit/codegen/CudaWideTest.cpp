@@ -359,6 +359,39 @@ TEST_P(CudaWide, HoldsWholeRows) {
   }
 }
 
+/// Sums of columns, in f64.
+constexpr const char *kDoubleColumns = R"mlir(
+!mats = !foreach.list<tensor<?x?xbf16>>
+!vecs = !foreach.list<tensor<?xf64>>
+func.func @double_columns(%x: !mats) -> !vecs {
+  %sum = foreach.reduce add along i (%x = %x[i, j] as f64 : !mats) -> !vecs {
+    foreach.yield %x : f64
+  }
+  return %sum : !vecs
+})mlir";
+
+class CudaTallTiles : public testing::TestWithParam<const char *> {};
+
+// A block sums the units of a tall tile, of 16 rows, and combines them as the
+// cpu target combines tiles. The last tiles have 1, 2 and 3 units.
+TEST_P(CudaTallTiles, GiveTheBitsOfTheCpu) {
+  Program &program = sharedProgram(GetParam());
+  if (!program.isGood() || !program.hostSource())
+    return;
+  EXPECT_TRUE(
+      llvm::StringRef(program.cuda()).contains("heddle::units_of_tile<"));
+  compare(program, {{70, 65537}, {40, 5000}, {0, 140000}, {33, 2048}}, false);
+  compare(program, {{2790, 2049}, {90, 65537}, {1, 131073}}, true);
+}
+
+INSTANTIATE_TEST_SUITE_P(, CudaTallTiles,
+                         testing::Values(kColumns, kDoubleColumns),
+                         [](const auto &info) {
+                           llvm::StringRef text = info.param;
+                           text = text.split("@").second;
+                           return text.split("(").first.str();
+                         });
+
 class CudaClusters : public testing::TestWithParam<const char *> {};
 
 // The blocks of a row are a cluster. Narrower rows need fewer of its blocks.

@@ -95,17 +95,17 @@ long long alignmentShift(const long long *steps, void *const *operands,
   for (int bytes : {128, 16}) {
     long long most = 1;
     for (int p = 0; p < 2; ++p)
-      if (steps[3 + p] > 0)
-        most = std::max(most, bytes / steps[3 + p]);
+      if (steps[4 + p] > 0)
+        most = std::max(most, bytes / steps[4 + p]);
     for (long long shift = 0; shift < most; ++shift) {
       bool aligned = count + shift >= -2 * steps[0];
       for (int p = 0; p < 2; ++p)
-        if (steps[3 + p] > 0)
+        if (steps[4 + p] > 0)
           aligned &= (reinterpret_cast<uintptr_t>(operands[p]) -
-                      shift * steps[3 + p]) %
+                      shift * steps[4 + p]) %
                              bytes ==
                          0 &&
-                     steps[0] * steps[3 + p] % bytes == 0;
+                     steps[0] * steps[4 + p] % bytes == 0;
       if (aligned)
         return shift;
     }
@@ -254,7 +254,7 @@ const std::map<std::string, Kernel> kernels = {
              tile.operand[p] =
                  members[m].operand[p]
                      ? static_cast<char *>(members[m].operand[p]) +
-                           first * steps[3 + p]
+                           first * steps[4 + p]
                      : nullptr;
            tile.first = first;
            tile.count = static_cast<int>(

@@ -76,16 +76,16 @@ TEST(Tables, DescriptorsMatchDeviceStructs) {
 
 TEST(Tables, StepsOfOperands) {
   Plan plan = parsed(updatePlan());
-  EXPECT_EQ(
-      segmentSteps(plan, plan.tables[0]),
-      (std::vector<int64_t>{4, 0, 4096, 4, 4, 0, 4, 8, 0, 4096, 2, 0, 0, 0}));
+  EXPECT_EQ(segmentSteps(plan, plan.tables[0]),
+            (std::vector<int64_t>{4, 0, 4096, 1, 4, 4, 0, 4, //
+                                  8, 0, 4096, 1, 2, 0, 0, 0}));
 }
 
 TEST(Tables, ExpandsMembersToTiles) {
   DescriptorLayout layout(2, 1);
   float x[10];
   double y[1];
-  std::vector<int64_t> steps = {4, 0, 0, 4, 0};
+  std::vector<int64_t> steps = {4, 0, 0, 1, 4, 0};
   std::vector<char> members(layout.bytes() * 2), tiles(layout.bytes() * 4);
   MemberDescriptor descriptor;
   descriptor.operands = {x, y};
@@ -115,8 +115,8 @@ TEST(Tables, ExpandsMembersToTiles) {
 
 TEST(Tables, ShortensFirstTiles) {
   auto at = [](uintptr_t address) { return reinterpret_cast<void *>(address); };
-  std::vector<int64_t> floats = {-8, 0, 0, 4, 4, 0},
-                       mixed = {-8, 0, 0, 4, 2, 0};
+  std::vector<int64_t> floats = {-8, 0, 0, 1, 4, 4, 0},
+                       mixed = {-8, 0, 0, 1, 4, 2, 0};
   // At 4 bytes after a multiple of 16, the first tile has 7 elements.
   EXPECT_EQ(alignmentShift(floats, {at(0x1004), at(0x2004), at(0x3)}, 100), 1);
   EXPECT_EQ(alignmentShift(floats, {at(0x100c), at(0x200c)}, 100), 3);
@@ -124,14 +124,14 @@ TEST(Tables, ShortensFirstTiles) {
   // If offsets differ, no shift aligns both. Null is the graph's own memory.
   EXPECT_EQ(alignmentShift(floats, {at(0x1004), at(0x2008)}, 100), 0);
   EXPECT_EQ(alignmentShift(floats, {at(0x1004), nullptr}, 100), 0);
-  EXPECT_EQ(alignmentShift({-8, 0, 0, 4, 0}, {at(0x1004), nullptr}, 100), 1);
+  EXPECT_EQ(alignmentShift({-8, 0, 0, 1, 4, 0}, {at(0x1004), nullptr}, 100), 1);
   // Offsets of three elements, and of five: 5 f32 are 16 bytes and one element.
   EXPECT_EQ(alignmentShift(mixed, {at(0x100c), at(0x2006)}, 100), 3);
   EXPECT_EQ(alignmentShift(mixed, {at(0x1004), at(0x200a)}, 100), 5);
   EXPECT_EQ(alignmentShift(mixed, {at(0x1004), at(0x2004)}, 100), 0);
   // Tiles start at cache lines, if these agree.
-  std::vector<int64_t> halves = {-128, 0, 0, 2, 2, 0},
-                       wide = {-128, 0, 0, 4, 2, 0};
+  std::vector<int64_t> halves = {-128, 0, 0, 1, 2, 2, 0},
+                       wide = {-128, 0, 0, 1, 4, 2, 0};
   EXPECT_EQ(alignmentShift(halves, {at(0x1050), at(0x20d0)}, 1000), 40);
   EXPECT_EQ(alignmentShift(halves, {at(0x1050), at(0x2010)}, 1000), 0);
   EXPECT_EQ(alignmentShift(halves, {at(0x1052), at(0x2012)}, 1000), 1);
@@ -146,7 +146,7 @@ TEST(Tables, ShortensFirstTiles) {
 
   DescriptorLayout layout(1, 1);
   alignas(16) float x[32];
-  std::vector<int64_t> steps = {-8, 0, 0, 4};
+  std::vector<int64_t> steps = {-8, 0, 0, 1, 4};
   MemberDescriptor descriptor;
   descriptor.operands = {x + 3};
   descriptor.count = 27;
@@ -170,7 +170,7 @@ TEST(Tables, ShortensFirstTiles) {
 TEST(Tables, ExpandsRowsOfMatrices) {
   DescriptorLayout layout(4, 2);
   float matrix[5 * 8], rows[5], columns[3];
-  std::vector<int64_t> steps = {2, 0, 0, -4, 0, 4, 0};
+  std::vector<int64_t> steps = {2, 0, 0, 1, -4, 0, 4, 0};
   std::vector<char> members(layout.bytes()), tiles(layout.bytes() * 3);
   MemberDescriptor descriptor;
   descriptor.operands = {matrix, reinterpret_cast<void *>(8), rows, columns};
@@ -230,10 +230,46 @@ TEST(Tables, RowsOfTileFollowFromColumns) {
   EXPECT_EQ(rowsOfTile(1, HeldRows{2048, 8192}, 2049, 1), 1);
 }
 
+// Tiles of rows that are not held are tall if a member then has work for 128
+// blocks.
+TEST(Tables, TallTilesNeedEnoughBlocks) {
+  HeldRows held{2048, 8192, 4};
+  EXPECT_EQ(rowsOfTile(16, held, 2048, 1000000), 16); // held
+  EXPECT_EQ(rowsOfTile(16, held, 2049, 64 * 42), 16); // 42 tiles of 3 ranges
+  EXPECT_EQ(rowsOfTile(16, held, 2049, 64 * 42 + 1), 64);
+  EXPECT_EQ(rowsOfTile(16, held, 4096, 64 * 31), 16);
+  EXPECT_EQ(rowsOfTile(16, held, 4096, 64 * 31 + 1), 64);
+  EXPECT_EQ(rowsOfTile(16, held, 64512, 65), 16); // 2 tiles of 63 ranges
+  EXPECT_EQ(rowsOfTile(16, held, 64513, 65), 64);
+  EXPECT_EQ(rowsOfTile(16, held, 65537, 64), 16);
+  EXPECT_EQ(rowsOfTile(16, held, 130049, 1), 64); // 128 ranges
+  EXPECT_EQ(rowsOfTile(16, held, INT64_MAX, INT64_MAX), 64);
+  EXPECT_EQ(rowsOfTile(16, HeldRows{2048, 8192}, 4096, 4096), 16);
+}
+
+TEST(Tables, ExpandsTallTiles) {
+  DescriptorLayout layout(1, 2);
+  float matrix[1];
+  std::vector<int64_t> steps = {16, 2048, 8192, 4, 4};
+  std::vector<char> members(layout.bytes()), tiles(layout.bytes() * 2);
+  MemberDescriptor descriptor;
+  descriptor.operands = {matrix};
+  descriptor.columns = 65537;
+  descriptor.count = 70;
+  descriptor.tiles = 2;
+  writeMemberDescriptor(layout, descriptor, members.data());
+  expandTiles(layout, members.data(), 1, steps, tiles.data(), 2);
+  TileDescriptor last =
+      readTileDescriptor(layout, tiles.data() + layout.bytes());
+  EXPECT_EQ(last.first, 64);
+  EXPECT_EQ(last.count, 6);
+  EXPECT_EQ(last.columnBase, 65537);
+}
+
 TEST(Tables, ExpandsHeldRows) {
   DescriptorLayout layout(1, 2);
   float matrix[1];
-  std::vector<int64_t> steps = {4, 256, 4096, 4};
+  std::vector<int64_t> steps = {4, 256, 4096, 1, 4};
   std::vector<char> members(layout.bytes()), tiles(layout.bytes() * 2);
   MemberDescriptor descriptor;
   descriptor.operands = {matrix};
