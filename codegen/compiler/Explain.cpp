@@ -155,6 +155,9 @@ json::Object Explanation::describeSweep(fused::SweepOp sweep) {
         object["columns"] = table->blockColumns;
       if (int64_t held = table->segments.front().held.columns)
         object["held_columns"] = held;
+      const PlanSegment &first = table->segments.front();
+      if (first.held.tallUnits > 1)
+        object["tall_tile"] = first.held.tallUnits * first.tile;
     }
   }
   return object;

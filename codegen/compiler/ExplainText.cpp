@@ -87,6 +87,8 @@ void Printer::printSchedule(const json::Object &sweep) {
             std::string(one ? "" : "s");
     if (auto held = sweep.getInteger("held_columns"))
       fact += formatv(", more of up to {0} columns", *held);
+    if (auto tall = sweep.getInteger("tall_tile"))
+      fact += formatv(", {0} in large members", *tall);
     if (auto columns = sweep.getInteger("columns"))
       fact += formatv(", {0} columns per block", *columns);
     if (auto panels = sweep.getString("panels"))

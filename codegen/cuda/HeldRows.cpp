@@ -469,12 +469,23 @@ void RowsEmitter::storeHeldColumns() {
 llvm::SmallVector<std::pair<std::string, std::string>>
 RowsEmitter::declareUnits() {
   llvm::SmallVector<std::pair<std::string, std::string>> units;
+  // All segments of the sweep share the words.
+  int64_t words = 0, before = 0;
+  fused::SweepOp all = sweep;
+  for (auto [s, other] : llvm::enumerate(layout.segments)) {
+    int64_t ofSegment = 0;
+    if (other.held.tallUnits > 1)
+      for (auto op : all.getSegmentBlock(s).getOps<fused::ReduceOp>())
+        ofSegment += unitWords(op, other.held.tallUnits);
+    words = std::max(words, ofSegment);
+  }
   for (fused::ReduceOp op : reductions)
     if (std::string states = columnStates.lookup(op); !states.empty()) {
       std::string name = freshFor(op, "_units");
       os << "heddle::units_of_tile<" << kindOf(op) << ", " << heldItems << ", "
-         << slots.held.tallUnits << ", " << layout.threads << ", "
-         << units.size() << "> " << name << ";\n";
+         << slots.held.tallUnits << ", " << layout.threads << ", " << before
+         << ", " << words << "> " << name << ";\n";
+      before += unitWords(op, slots.held.tallUnits);
       units.push_back({name, states});
     }
   return units;

@@ -77,10 +77,10 @@ template <int Threads, int Items> __device__ __forceinline__ row_group<Threads, 
 }
 
 // The words that the threads of a block hold in shared memory, of any type: a block has
-// elements of one type.
+// elements of one segment.
 template <int Words> __device__ __forceinline__ unsigned *words_in_shared() {
-  __shared__ unsigned words[Words];
-  return words;
+  __shared__ unsigned long long pairs[(Words + 1) / 2];
+  return reinterpret_cast<unsigned *>(pairs);
 }
 
 // The elements that a thread holds of a row: in registers, except those of a long part,
@@ -218,14 +218,16 @@ __device__ __forceinline__ void store_columns(const typename Kind::state (&mine)
 
 // The states of columns of a tall tile. Its units have the rows of short tiles, and are
 // combined pairwise, as tiles are, so that the bits are the same. A thread keeps the states
-// that wait for others in shared memory; `Nth` is the number of the reduction.
-template <class Kind, int Items, int Units, int Threads, int Nth> struct units_of_tile {
+// that wait for others in shared memory: `Words` words in all, which the segments of a sweep
+// share, and `Before` of them for other reductions of the segment.
+template <class Kind, int Items, int Units, int Threads, int Before, int Words> struct units_of_tile {
   using state = typename Kind::state;
+  static_assert((Units & (Units - 1)) == 0, "pairs of pairs");
   int done = 0;
 
   static __device__ __forceinline__ state &waiting(int level, int k) {
-    __shared__ state states[Units / 2][Items][Threads];
-    return states[level][k][threadIdx.x];
+    unsigned *const own = words_in_shared<Words * Threads>() + Before * Threads;
+    return reinterpret_cast<state *>(own)[(level * Items + k) * Threads + threadIdx.x];
   }
   // Adds the states of the next unit, and leaves neutral ones, or the states of a whole tile.
   __device__ __forceinline__ void add(state (&mine)[Items]) {

@@ -360,8 +360,16 @@ bool holdsInEveryEntry(const SweepLayout &layout, int64_t columns) {
   return columns / layout.threads * layout.heldWords <= registers;
 }
 
-int64_t tallUnits(fused::SweepOp sweep, unsigned segment) {
+int64_t unitWords(fused::ReduceOp op, int64_t units) {
+  int64_t bytes = stateBytes(op.getKind(), op.getValue().getType());
+  return llvm::divideCeil(bytes, 4) * DownBatch().columns *
+         llvm::Log2_64(units);
+}
+
+int64_t tallUnits(fused::SweepOp sweep, unsigned segment, int64_t tile) {
   constexpr int64_t units = 4, mostBytes = 12;
+  if (tile % DownBatch().rows)
+    return 1; // a thread would load rows of two units at a time
   int64_t bytes = 0;
   for (auto op : sweep.getSegmentBlock(segment).getOps<fused::ReduceOp>())
     bytes += stateBytes(op.getKind(), op.getValue().getType());

@@ -149,10 +149,13 @@ llvm::SmallVector<int64_t> columnsOfWarps(fused::SweepOp sweep,
 /// registers as four blocks leave it.
 bool holdsInEveryEntry(const SweepLayout &layout, int64_t columns);
 
-/// The units of a tall tile of a segment that goes down columns, each as many
-/// rows as in a short tile: 1 if their states, which threads keep in shared
-/// memory until they combine them, would leave no room for other blocks.
-int64_t tallUnits(fused::SweepOp sweep, unsigned segment);
+/// The units of a tall tile of a segment that goes down columns, each of
+/// `tile` rows: 1 if their states, which threads keep in shared memory until
+/// they combine them, would leave no room for other blocks.
+int64_t tallUnits(fused::SweepOp sweep, unsigned segment, int64_t tile);
+/// The words of shared memory in which a thread keeps the states of a reduction
+/// of columns of the units of a tall tile.
+int64_t unitWords(fused::ReduceOp op, int64_t units);
 
 /// The rows of a segment that are *held*: the threads of a row load all its
 /// elements once, before they use any, and no other block processes part of it.

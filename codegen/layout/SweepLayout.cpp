@@ -320,7 +320,7 @@ LogicalResult Builder::build() {
   if (dividesColumns(sweep, layout)) {
     layout.columnRange = kColumnRange;
     for (auto [s, segment] : llvm::enumerate(layout.segments))
-      segment.held.tallUnits = tallUnits(sweep, s);
+      segment.held.tallUnits = tallUnits(sweep, s, segment.tile);
   }
   layout.rowParts = dividesRows(sweep, layout);
   if (!layout.rowParts) {

@@ -351,11 +351,13 @@ private:
                    ", found " + Twine(segment.held.elements));
       if (segment.held.tallUnits < 1 ||
           segment.held.tallUnits > kMostTallUnits ||
-          (segment.held.tallUnits > 1 && !segment.held.columns) ||
+          (segment.held.tallUnits > 1 &&
+           (!segment.held.columns || !table.blockColumns)) ||
+          !llvm::isPowerOf2_64(segment.held.tallUnits) ||
           segment.held.tallUnits * segment.tile > INT32_MAX)
-        return bad("expected tall_units of 1.." + Twine(kMostTallUnits) +
-                   ", 1 without held_columns, and at most " + Twine(INT32_MAX) +
-                   " rows in a tall tile, found " +
+        return bad("expected tall_units of 1, 2, 4.." + Twine(kMostTallUnits) +
+                   ", 1 without held_columns or block_columns, and at most " +
+                   Twine(INT32_MAX) + " rows in a tall tile, found " +
                    Twine(segment.held.tallUnits));
       // A segment of member scalars only has one tile for each member.
       bool hasElements =

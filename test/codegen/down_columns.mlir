@@ -22,8 +22,8 @@
 // CHECK-NEXT:       v[k] = group.has(k, group.present) ? tile.shift[first_column + column] : 0;
 // CHECK-NEXT:       column_down[k] = heddle::add<float>::neutral();
 // Tiles of large members are tall: their units are combined as tiles are.
-// CHECK:          heddle::units_of_tile<heddle::add<float>, items, 4, 256, 0> column_units;
-// CHECK-NEXT:     heddle::units_of_tile<heddle::logsumexp<float>, items, 4, 256, 1> mass_units;
+// CHECK:          heddle::units_of_tile<heddle::add<float>, items, 4, 256, 0, 24> column_units;
+// CHECK-NEXT:     heddle::units_of_tile<heddle::logsumexp<float>, items, 4, 256, 8, 24> mass_units;
 // CHECK-NEXT:     for (int first_row = 0; first_row < tile.count; first_row += rows_at_once) {
 // CHECK-NEXT:       float x[rows_at_once][items];
 // CHECK-NEXT:       float w[rows_at_once];

@@ -90,6 +90,27 @@ void addReductions(WrittenPrograms &programs) {
                      "!eachlong", "!flag");
   addReductionsAlong(programs, "ReduceMatrixList", "list", "!mats", "!single",
                      "tensor<i64>", "tensor<i1>");
+  // Segments with states of several sizes, which share memory.
+  programs.add("ColumnsOfSeveralTypes", R"mlir(
+!dmats = !foreach.list<tensor<?x?xf64>>
+!lmats = !foreach.list<tensor<?x?xi64>>
+!dvecs = !foreach.list<tensor<?xf64>>
+!lvecs = !foreach.list<tensor<?xi64>>
+func.func @columns_of_several_types(%w: !mats, %x: !mats, %y: !dmats, %z: !lmats) -> (!list, !list, !dvecs, !lvecs) {
+  %mass = foreach.reduce max along i (%w = %w[i, j] : !mats) -> !list {
+    foreach.yield %w : f32
+  }
+  %sum = foreach.reduce add along i (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  %dsum = foreach.reduce add along i (%y = %y[i, j] : !dmats) -> !dvecs {
+    foreach.yield %y : f64
+  }
+  %lsum = foreach.reduce add along i (%z = %z[i, j] : !lmats) -> !lvecs {
+    foreach.yield %z : i64
+  }
+  return %mass, %sum, %dsum, %lsum : !list, !list, !dvecs, !lvecs
+})mlir");
   addReductionsAlong(programs, "ReduceEachList", "list", "!each", "!single",
                      "tensor<i64>", "tensor<i1>");
 }

@@ -370,6 +370,52 @@ func.func @double_columns(%x: !mats) -> !vecs {
   return %sum : !vecs
 })mlir";
 
+/// Two reductions of one kind, whose units are kept at the same time, and
+/// flags.
+constexpr const char *kMoments = R"mlir(
+!mats = !foreach.list<tensor<?x?xf32>>
+!vecs = !foreach.list<tensor<?xf32>>
+!flags = !foreach.list<tensor<?xi1>>
+func.func @moments(%x: !mats) -> (!vecs, !vecs, !flags) {
+  %sum = foreach.reduce add along i (%x = %x[i, j] : !mats) -> !vecs {
+    foreach.yield %x : f32
+  }
+  %square = foreach.reduce add along i (%x = %x[i, j] : !mats) -> !vecs {
+    %y = arith.mulf %x, %x : f32
+    foreach.yield %y : f32
+  }
+  %any = foreach.reduce any along i (%x = %x[i, j] : !mats) -> !flags {
+    %bound = arith.constant 2.5 : f32
+    %c = arith.cmpf ogt, %x, %bound : f32
+    foreach.yield %c : i1
+  }
+  return %sum, %square, %any : !vecs, !vecs, !flags
+})mlir";
+
+/// Lists of several types, whose segments keep units in the same memory.
+constexpr const char *kSeveral = R"mlir(
+!mats = !foreach.list<tensor<?x?xf32>>
+!dmats = !foreach.list<tensor<?x?xf64>>
+!longs = !foreach.list<tensor<?x?xi64>>
+!vecs = !foreach.list<tensor<?xf32>>
+!dvecs = !foreach.list<tensor<?xf64>>
+!lvecs = !foreach.list<tensor<?xi64>>
+func.func @several(%x: !mats, %y: !dmats, %z: !longs) -> (!vecs, !vecs, !dvecs, !lvecs) {
+  %sum = foreach.reduce add along i (%x = %x[i, j] : !mats) -> !vecs {
+    foreach.yield %x : f32
+  }
+  %least = foreach.reduce min along i (%x = %x[i, j] : !mats) -> !vecs {
+    foreach.yield %x : f32
+  }
+  %dsum = foreach.reduce add along i (%y = %y[i, j] : !dmats) -> !dvecs {
+    foreach.yield %y : f64
+  }
+  %lsum = foreach.reduce add along i (%z = %z[i, j] : !longs) -> !lvecs {
+    foreach.yield %z : i64
+  }
+  return %sum, %least, %dsum, %lsum : !vecs, !vecs, !dvecs, !lvecs
+})mlir";
+
 class CudaTallTiles : public testing::TestWithParam<const char *> {};
 
 // A block sums the units of a tall tile, of 16 rows, and combines them as the
@@ -381,11 +427,14 @@ TEST_P(CudaTallTiles, GiveTheBitsOfTheCpu) {
   EXPECT_TRUE(
       llvm::StringRef(program.cuda()).contains("heddle::units_of_tile<"));
   compare(program, {{70, 65537}, {40, 5000}, {0, 140000}, {33, 2048}}, false);
+  if (llvm::StringRef(GetParam()).contains("@several"))
+    return compare(program, {{90, 65537}, {3, 7}}, true); // three lists
   compare(program, {{2790, 2049}, {90, 65537}, {1, 131073}}, true);
 }
 
 INSTANTIATE_TEST_SUITE_P(, CudaTallTiles,
-                         testing::Values(kColumns, kDoubleColumns),
+                         testing::Values(kColumns, kDoubleColumns, kMoments,
+                                         kSeveral),
                          [](const auto &info) {
                            llvm::StringRef text = info.param;
                            text = text.split("@").second;

@@ -138,6 +138,34 @@ TEST(Plan, ReadsBlockColumns) {
                   "-1 and 2");
 }
 
+TEST(Plan, ReadsTallTiles) {
+  Plan plan = parsed(loopPlan);
+  HeldRows &held = plan.tables[0].segments[0].held;
+  held = {2048, 8192, 4};
+  plan.tables[0].blockColumns = 1024;
+  Plan read = cantFail(parsePlan(formatv("{0:2}", planToJSON(plan)).str()));
+  EXPECT_EQ(read.tables[0].segments[0].held.tallUnits, 4);
+  auto refused = [&](int64_t found) {
+    EXPECT_CONTAINS(
+        failure(validatePlan(plan), StatusCode::BadInput),
+        "expected tall_units of 1, 2, 4..64, 1 without held_columns or "
+        "block_columns, and at most 2147483647 rows in a tall tile, found " +
+            std::to_string(found));
+  };
+  for (int64_t units : {0, 3, 128}) {
+    held.tallUnits = units;
+    refused(units);
+  }
+  held = {0, 8192, 4};
+  refused(4);
+  held = {2048, 8192, 4};
+  plan.tables[0].blockColumns = 0;
+  refused(4);
+  plan.tables[0].blockColumns = 1024;
+  plan.tables[0].segments[0].tile = INT32_MAX;
+  refused(4);
+}
+
 TEST(Plan, ReadsWidestFirst) {
   Plan plan = parsed(loopPlan);
   plan.tables[0].widestFirst = true;
@@ -169,23 +197,15 @@ TEST(Plan, ReadsRowParts) {
   EXPECT_FALSE(plan.tables[0].widestFirst);
   EXPECT_EQ(plan.tables[0].wholeColumns, 4096);
   plan.tables[0].wholeColumns = 8192;
-  plan.tables[0].segments[0].held = {2048, 8192, 4};
+  plan.tables[0].segments[0].held = {2048, 8192};
   plan = cantFail(parsePlan(formatv("{0:2}", planToJSON(plan)).str()));
   EXPECT_EQ(plan.tables[0].wholeColumns, 8192);
   EXPECT_EQ(plan.tables[0].segments[0].held.elements, 8192);
-  EXPECT_EQ(plan.tables[0].segments[0].held.tallUnits, 4);
   EXPECT_TRUE(succeeded(validatePlan(plan)));
   plan.tables[0].segments[0].held.elements = 0;
   EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
                   "expected held_elements of 1..32768, found 0");
-  plan.tables[0].segments[0].held = {0, 4096, 4};
-  EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
-                  "expected tall_units of 1..64, 1 without held_columns, and "
-                  "at most 2147483647 rows in a tall tile, found 4");
-  plan.tables[0].segments[0].held = {2048, 4096, 65};
-  EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
-                  "expected tall_units of 1..64");
-  plan.tables[0].segments[0].held = {2048, 4096, 1};
+  plan.tables[0].segments[0].held.elements = 4096;
   plan.tables[0].wholeColumns = 4095;
   EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
                   "whole_columns: expected 4096..2147483647, and row_parts if "
