@@ -485,7 +485,7 @@ int64_t RecomputeGraph::costOfLoad(const Node &node) {
 
 /// The number of sweeps that read a list as values of rows, and could all
 /// compute them: the reader and later ones. 0 if another sweep reads the list,
-/// which is written then.
+/// which is written then, and if there are many.
 int64_t RecomputeGraph::readersOfRows(const Node &node) {
   if (node.level != Level::row)
     return 0;
@@ -495,11 +495,14 @@ int64_t RecomputeGraph::readersOfRows(const Node &node) {
     if (sweep->getBlock() != reader->getBlock() ||
         sweep->isBeforeInBlock(reader) || sweep.getNumSegments() != 1)
       return 0;
-    for (auto [operand, index] :
-         llvm::zip_equal(sweep.getSegmentInputs(0), sweep.getSegmentIndices(0)))
-      if (operand == node.stored && index != kI)
-        return 0;
-    readers.insert(sweep);
+    OperandRange inputs = sweep.getSegmentInputs(0);
+    unsigned first = inputs.getBeginOperandIndex(),
+             number = use.getOperandNumber();
+    if (number < first || number - first >= inputs.size() ||
+        sweep.getSegmentIndices(0)[number - first] != kI)
+      return 0;
+    if (readers.insert(sweep).second && readers.size() > kMostReaders)
+      return 0;
   }
   return readers.size();
 }
@@ -521,14 +524,12 @@ SweepOp RecomputeGraph::keeperOf(const Node &node) {
 /// Whether no list is written if the reader computes the value. A reader that
 /// binds the list at another index, too, may still need it.
 bool RecomputeGraph::isLastReader(const Node &node) {
-  return llvm::all_of(node.stored.getUsers(),
-                      [&](Operation *user) { return user == reader; }) &&
-         llvm::all_of(llvm::zip_equal(reader.getSegmentInputs(0),
-                                      reader.getSegmentIndices(0)),
-                      [&](auto each) {
-                        auto [operand, index] = each;
-                        return operand != node.stored || index == node.index;
-                      });
+  if (!llvm::all_of(node.stored.getUsers(),
+                    [&](Operation *user) { return user == reader; }))
+    return false;
+  return llvm::none_of(ArrayRef<int32_t>{kI, kJ, kIJ}, [&](int32_t index) {
+    return index != node.index && bound.contains({node.stored, index});
+  });
 }
 
 /// The cost of storing and loading a value that no list holds.
