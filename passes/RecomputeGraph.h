@@ -19,6 +19,7 @@
 #include "dialect/Bindings.h"
 #include "dialect/FusedLevels.h"
 #include "passes/Domains.h"
+#include "passes/MinimumCut.h"
 
 #include <map>
 #include <optional>
@@ -145,7 +146,6 @@ public:
   SweepOp keeperOf(const Node &node);
   /// Whether no other operation reads the list of the node.
   bool isLastReader(const Node &node);
-  int64_t readersOfRows(const Node &node);
   /// The dimension of the reader that `node`, an extent or a position, is of;
   /// nothing if the reader has no such dimension, or for other nodes.
   std::optional<foreach::Axis> axisOf(const Node &node) const;
@@ -161,6 +161,8 @@ public:
   llvm::SmallVector<mlir::Value> copied;
 
 private:
+  static constexpr int64_t kNever = MinimumCut::kInfinite;
+
   struct Candidate {
     int64_t distance;
     int node;
@@ -181,6 +183,8 @@ private:
   int64_t costOfLoad(const Node &node);
   int64_t costOfNewResult(const Node &node);
   int64_t costOfCompute(const Node &node);
+  int64_t costOfCopy(mlir::Value operand) const;
+  int64_t readersOfRows(const Node &node);
   bool isOverwritten(mlir::Value operand);
   void addCopied();
   void addMovable(mlir::OpResult result);
