@@ -130,8 +130,7 @@ void moveOperand(const DescriptorLayout &layout, char *memberDescriptors,
 
 /// Tiles of held rows are taller while a member has as many as kMostShortTiles
 /// of them, or kMostLowTiles if a tile may have one row, and while they have at
-/// most kMostTallElements elements. `descriptors.cu` has these numbers and the
-/// next function, too.
+/// most kMostTallElements elements.
 inline constexpr int64_t kMostShortTiles = 1024, kMostLowTiles = 4096;
 
 /// Tiles of wider rows are tall if a member then has work for kTallBlocks
@@ -140,9 +139,10 @@ inline constexpr int64_t kMostShortTiles = 1024, kMostLowTiles = 4096;
 inline constexpr int64_t kTallBlocks = 128, kTallColumns = 1024;
 
 /// The rows of a tile of a member that has `count` rows of `columns` columns:
-/// `tile`, or more if the rows are held or the tile is tall. The order of
-/// reductions depends on this number for held rows, so it follows from the
-/// program and the extents alone. A tall tile is combined as short ones are.
+/// `tile`, or more if the rows are held or the tile is tall. It follows from
+/// the program and the extents alone, because the order of reductions depends
+/// on it (except that a tall tile is combined as short ones are).
+/// `descriptors.cu` has this function and its numbers, too.
 int64_t rowsOfTile(int64_t tile, const HeldRows &held, int64_t columns,
                    int64_t count);
 
