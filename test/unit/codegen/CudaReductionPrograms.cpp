@@ -96,11 +96,11 @@ void addReductions(WrittenPrograms &programs) {
 !lmats = !foreach.list<tensor<?x?xi64>>
 !dvecs = !foreach.list<tensor<?xf64>>
 !lvecs = !foreach.list<tensor<?xi64>>
-func.func @columns_of_several_types(%w: !mats, %x: !mats, %y: !dmats, %z: !lmats) -> (!list, !list, !dvecs, !lvecs) {
-  %mass = foreach.reduce max along i (%w = %w[i, j] : !mats) -> !list {
-    foreach.yield %w : f32
-  }
+func.func @columns_of_several_types(%x: !mats, %y: !dmats, %z: !lmats) -> (!list, !list, !dvecs, !lvecs) {
   %sum = foreach.reduce add along i (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  %least = foreach.reduce min along i (%x = %x[i, j] : !mats) -> !list {
     foreach.yield %x : f32
   }
   %dsum = foreach.reduce add along i (%y = %y[i, j] : !dmats) -> !dvecs {
@@ -109,7 +109,7 @@ func.func @columns_of_several_types(%w: !mats, %x: !mats, %y: !dmats, %z: !lmats
   %lsum = foreach.reduce add along i (%z = %z[i, j] : !lmats) -> !lvecs {
     foreach.yield %z : i64
   }
-  return %mass, %sum, %dsum, %lsum : !list, !list, !dvecs, !lvecs
+  return %sum, %least, %dsum, %lsum : !list, !list, !dvecs, !lvecs
 })mlir");
   addReductionsAlong(programs, "ReduceEachList", "list", "!each", "!single",
                      "tensor<i64>", "tensor<i1>");

@@ -247,43 +247,41 @@ TEST(Tables, TallTilesNeedEnoughBlocks) {
   EXPECT_EQ(rowsOfTile(16, HeldRows{2048, 8192}, 4096, 4096), 16);
 }
 
-TEST(Tables, ExpandsTallTiles) {
+/// The tile descriptors of a matrix of f32, by the steps of its table.
+std::vector<TileDescriptor> tilesOfMatrix(llvm::ArrayRef<int64_t> steps,
+                                          int64_t rows, int64_t columns,
+                                          int tileCount) {
   DescriptorLayout layout(1, 2);
   float matrix[1];
-  std::vector<int64_t> steps = {16, 2048, 8192, 4, 4};
-  std::vector<char> members(layout.bytes()), tiles(layout.bytes() * 2);
+  std::vector<char> members(layout.bytes()), tiles(layout.bytes() * tileCount);
   MemberDescriptor descriptor;
   descriptor.operands = {matrix};
-  descriptor.columns = 65537;
-  descriptor.count = 70;
-  descriptor.tiles = 2;
+  descriptor.columns = columns;
+  descriptor.count = rows;
+  descriptor.tiles = tileCount;
   writeMemberDescriptor(layout, descriptor, members.data());
-  expandTiles(layout, members.data(), 1, steps, tiles.data(), 2);
+  expandTiles(layout, members.data(), 1, steps, tiles.data(), tileCount);
+  std::vector<TileDescriptor> read;
+  for (int k = 0; k < tileCount; ++k)
+    read.push_back(
+        readTileDescriptor(layout, tiles.data() + k * layout.bytes()));
+  return read;
+}
+
+TEST(Tables, ExpandsTallTiles) {
   TileDescriptor last =
-      readTileDescriptor(layout, tiles.data() + layout.bytes());
+      tilesOfMatrix({16, 2048, 8192, 4, 4}, 70, 65537, 2).back();
   EXPECT_EQ(last.first, 64);
   EXPECT_EQ(last.count, 6);
   EXPECT_EQ(last.columnBase, 65537);
 }
 
 TEST(Tables, ExpandsHeldRows) {
-  DescriptorLayout layout(1, 2);
-  float matrix[1];
-  std::vector<int64_t> steps = {4, 256, 4096, 1, 4};
-  std::vector<char> members(layout.bytes()), tiles(layout.bytes() * 2);
-  MemberDescriptor descriptor;
-  descriptor.operands = {matrix};
-  descriptor.columns = 100;
-  descriptor.count = 40;
-  descriptor.tiles = 2;
-  writeMemberDescriptor(layout, descriptor, members.data());
-  expandTiles(layout, members.data(), 1, steps, tiles.data(), 2);
+  auto tiles = tilesOfMatrix({4, 256, 4096, 1, 4}, 40, 100, 2);
   for (int k : {0, 1}) {
-    TileDescriptor tile =
-        readTileDescriptor(layout, tiles.data() + k * layout.bytes());
-    EXPECT_EQ(tile.first, 32 * k);
-    EXPECT_EQ(tile.count, k ? 8 : 32);
-    EXPECT_EQ(tile.columnBase, 100 * k);
+    EXPECT_EQ(tiles[k].first, 32 * k);
+    EXPECT_EQ(tiles[k].count, k ? 8 : 32);
+    EXPECT_EQ(tiles[k].columnBase, 100 * k);
   }
 }
 
