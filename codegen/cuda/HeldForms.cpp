@@ -93,10 +93,23 @@ void SegmentEmitter::emitWarpForms(
     form(columns / lanes, columns);
 }
 
+/// Prints the call of a walk, in the form that the alignment of the tile
+/// allows.
+void SegmentEmitter::emitWalkCall() {
+  if (isAdjacent.empty())
+    os << callOf("walk") << ";\n";
+  else
+    os << "if (" << isAdjacent << ")\n  "
+       << callOf("walk", {{"Adjacent", "true"}}) << ";\n"
+       << "else\n  " << callOf("walk", {{"Adjacent", "false"}}) << ";\n";
+}
+
 /// Prints the processing of a tile of rows that are wider than those before.
 void SegmentEmitter::emitWideTile() {
+  os << "else";
   if (across.empty()) {
-    os << "else\n  " << callOf("walk") << ";\n";
+    os << (isAdjacent.empty() ? "\n  " : " ");
+    emitWalkCall();
     return;
   }
   auto walk = [&](const DownBatch &batch) {
@@ -104,7 +117,7 @@ void SegmentEmitter::emitWideTile() {
                            {"Rows", std::to_string(batch.rows)}}) +
            ";\n";
   };
-  os << "else if (tile.count > " << kFewRows << ")\n  " << walk(across.front())
+  os << " if (tile.count > " << kFewRows << ")\n  " << walk(across.front())
      << "else\n  " << walk(across.back());
 }
 

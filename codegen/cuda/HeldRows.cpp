@@ -153,7 +153,7 @@ void RowsEmitter::loadHeld(ArrayRef<BlockArgument> ofElements,
                            ArrayRef<BlockArgument> ofRows) {
   if (ofElements.empty() && ofRows.empty())
     return;
-  llvm::DenseMap<Value, std::string> stored;
+  llvm::DenseMap<Value, std::string> arrays; // of elements as they are stored
   for (BlockArgument argument :
        llvm::concat<const BlockArgument>(ofElements, ofRows)) {
     bool isElement = levels.of(argument).level == Level::element;
@@ -164,11 +164,15 @@ void RowsEmitter::loadHeld(ArrayRef<BlockArgument> ofElements,
     Type storage =
         slots.operands[slots.inputs[argument.getArgNumber()]].storage;
     if (isElement && goesDown && storage != argument.getType()) {
-      os << storedType(storage) << ' ' << name << "[" << rowsAtOnce << "]["
-         << heldItems << "];\n";
-      stored[argument] = name + "[" + nthRow + "][k]";
-      scope.bind(argument,
-                 converted(stored[argument], storage, argument.getType()));
+      if (isAdjacent.empty())
+        os << storedType(storage) << ' ' << name << "[" << rowsAtOnce << "]["
+           << heldItems << "];\n";
+      else
+        os << columnsOfRow(storage, heldItems) << ' ' << name << "["
+           << rowsAtOnce << "];\n";
+      arrays[argument] = name;
+      scope.bind(argument, converted(name + "[" + nthRow + "][k]", storage,
+                                     argument.getType()));
       continue;
     }
     if (isElement && layout.longParts)
@@ -193,14 +197,20 @@ void RowsEmitter::loadHeld(ArrayRef<BlockArgument> ofElements,
       os << scope[argument] << " = "
          << (slots.columns ? "there ? " + value + " : 0" : value) << ";\n";
     }
-    if (!ofElements.empty()) {
+    if (!ofElements.empty() && !isAdjacent.empty()) {
+      for (BlockArgument argument : ofElements)
+        os << arrays[argument] << "[" << nthRow << "].load("
+           << rowPointers[slots.inputs[argument.getArgNumber()]] << ", "
+           << group << ", heddle::reread(" << group << ".present));\n";
+    } else if (!ofElements.empty()) {
       declarePresent();
       beginHeldColumns();
       for (BlockArgument argument : ofElements) {
         int slot = slots.inputs[argument.getArgNumber()];
         Type storage = slots.operands[slot].storage;
         if (goesDown && storage != argument.getType())
-          os << stored[argument] << " = " << hasHeldColumn() << " ? "
+          os << arrays[argument] << "[" << nthRow
+             << "][k] = " << hasHeldColumn() << " ? "
              << elementOf(slot, "column") << " : "
              << (storage.isF16() || storage.isBF16()
                      ? storedType(storage).str() + "()"
@@ -214,7 +224,10 @@ void RowsEmitter::loadHeld(ArrayRef<BlockArgument> ofElements,
     }
     endHeldRows();
   }
-  os << "heddle::keep_order(); // all loads before the first store\n";
+  if (arrays.empty())
+    os << "heddle::keep_order(); // all loads before the first store\n";
+  else
+    os << "heddle::end_loads(" << firstRow << ");\n";
 }
 
 /// Declares the states of a thread for reductions over the row.
@@ -545,6 +558,7 @@ LogicalResult RowsEmitter::emitHeldWalk() {
   Slice elements = sliceOf(roots);
   if (goesDown) {
     DownBatch batch = batchOf(elements, /*rowWords=*/0);
+    findAdjacent(batch.columns);
     heldItems = scope.fresh("items");
     rowsAtOnce = scope.fresh("rows_at_once");
     nthRow = scope.freshOwn("r");

@@ -6,7 +6,8 @@
 // If nothing is reduced over rows, a thread need not complete a row before it
 // begins the next: it goes down a few columns through all rows of the tile and
 // keeps their states in registers. It loads several rows at a time, as a group
-// of threads does with narrow rows (HeldRows.cpp).
+// of threads does with narrow rows (HeldRows.cpp). Elements of 16 bits are
+// loaded as vectors of adjacent columns, if they are aligned.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,12 +39,38 @@ DownBatch RowsEmitter::batchOf(const Slice &elements, unsigned rowWords,
                    columnWords, rowWords);
 }
 
+/// Sets the condition under which threads have adjacent columns, `columns` at a
+/// time, if they may.
+void RowsEmitter::findAdjacent(int64_t columns) {
+  isAdjacent.clear();
+  if (columns == 1 || !hasAdjacentColumns(sweep, slots, segment))
+    return;
+  for (auto [slot, operand] : llvm::enumerate(slots.operands))
+    if (operand.index == kIJ)
+      isAdjacent +=
+          (isAdjacent.empty() ? "" : " && ") +
+          ("heddle::has_vectors<" + Twine(columns) + ">(tile.columns, " +
+           pointers[slot] + ", " + pointers[slot + 1] + ")")
+              .str();
+}
+
+/// The type of the `columns` elements that a thread has of a row, as they are
+/// stored.
+std::string RowsEmitter::columnsOfRow(Type storage, const Twine &columns) {
+  return ("heddle::columns_of_row<" + storedType(storage) + ", " + columns +
+          ", Adjacent>")
+      .str();
+}
+
 /// Declares the block as a group that has the columns before `end`, if its
 /// threads can hold them.
 void RowsEmitter::declareDownGroup(StringRef end) {
   group = scope.fresh("group");
-  os << "const auto " << group << " = heddle::group_of_block<" << layout.threads
-     << ", " << heldItems << ">(" << end << " - " << firstColumn << ");\n";
+  os << "const auto " << group
+     << " = heddle::" << (isAdjacent.empty() ? "group" : "columns")
+     << "_of_block<" << layout.threads << ", " << heldItems
+     << (isAdjacent.empty() ? "" : ", Adjacent") << ">(" << end << " - "
+     << firstColumn << ");\n";
 }
 
 } // namespace heddle::cuda

@@ -57,6 +57,9 @@ private:
   mlir::LogicalResult emitDownWalk();
   DownBatch batchOf(const Slice &elements, unsigned rowWords,
                     DownBatch batch = {}) const;
+  void findAdjacent(int64_t columns);
+  static std::string columnsOfRow(mlir::Type storage,
+                                  const llvm::Twine &columns);
   void declareDownGroup(llvm::StringRef end);
   // Sweeps with row and column values (RowsAcross.cpp).
   bool goesAcross() const;
@@ -110,7 +113,8 @@ private:
   mlir::LogicalResult emitCounts() override;
   Slice rowsBehind(llvm::ArrayRef<mlir::Value> roots,
                    const Slice &elements) const;
-  void declareHeld(mlir::BlockArgument argument);
+  bool isStoredColumns(mlir::BlockArgument argument) const;
+  std::string declareHeld(mlir::BlockArgument argument);
   void loadRows(const Slice &rows, llvm::StringRef count,
                 llvm::StringRef first = "");
   void loadBatch(const Slice &elements);
@@ -118,6 +122,7 @@ private:
   void beginSharedColumns();
   void declarePart();
   std::string declarePartOf(int slot);
+  std::string rowOf(int slot) const;
   // Rows in registers (HeldRows.cpp).
   std::string group, firstRow, nthRow; // variables
   std::string heldItems, rowsAtOnce;   // constants

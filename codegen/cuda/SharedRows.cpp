@@ -30,17 +30,32 @@ RowsEmitter::Slice RowsEmitter::rowsBehind(ArrayRef<Value> roots,
   return sliceOf(used, Level::row);
 }
 
+/// Whether a thread holds the elements of `argument` as they are stored.
+bool RowsEmitter::isStoredColumns(BlockArgument argument) const {
+  return !isAdjacent.empty() && levels.of(argument).level == Level::element;
+}
+
 /// Declares an array for `argument` over the tile's rows and, unless it is a
-/// row value, over the thread's columns.
-void RowsEmitter::declareHeld(BlockArgument argument) {
+/// row value, over the thread's columns. Returns its name.
+std::string RowsEmitter::declareHeld(BlockArgument argument) {
   bool perColumn = levels.of(argument).level != Level::row;
   scope.forget(argument);
   std::string name = scope.declare(argument);
   std::string extents = "[" + std::to_string(slots.tile) + "]";
+  if (isStoredColumns(argument)) {
+    Type storage =
+        slots.operands[slots.inputs[argument.getArgNumber()]].storage;
+    os << columnsOfRow(storage, Twine(slots.vector)) << ' ' << name << extents
+       << ";\n";
+    scope.bind(argument,
+               converted(name + "[row][k]", storage, argument.getType()));
+    return name;
+  }
   if (perColumn)
     extents += "[" + std::to_string(slots.vector) + "]";
   os << computedType(argument.getType()) << ' ' << name << extents << ";\n";
   scope.bind(argument, name + (perColumn ? "[row][k]" : "[row]"));
+  return name;
 }
 
 void RowsEmitter::beginSharedRows() {
@@ -52,7 +67,8 @@ void RowsEmitter::beginSharedRows() {
 /// Declares the columns of a row that the thread processes at a time.
 void RowsEmitter::declarePart() {
   os << "const heddle::column_slice<" << layout.threads << ", " << slots.vector
-     << "> " << part << "(" << firstColumn << ", " << beforeRow
+     << (isAdjacent.empty() ? "" : ", Adjacent") << "> " << part << "("
+     << firstColumn << ", " << beforeRow
      << "[row], row < tile.count ? tile.columns : 0);\n";
 }
 
@@ -64,7 +80,14 @@ std::string RowsEmitter::declarePartOf(int slot) {
   os << (operand.written ? "" : "const ") << storedType(operand.storage)
      << " *const " << name << " = &" << elementOf(slot, part + ".first")
      << ";\n";
-  return name + "[k * " + std::to_string(layout.threads) + "]";
+  std::string step =
+      isAdjacent.empty() ? std::to_string(layout.threads) : part + ".step";
+  return name + "[k * " + step + "]";
+}
+
+/// The address of the current row of a matrix.
+std::string RowsEmitter::rowOf(int slot) const {
+  return pointers[slot] + " + row * " + pointers[slot + 1];
 }
 
 void RowsEmitter::beginSharedColumns() {
@@ -74,18 +97,26 @@ void RowsEmitter::beginSharedColumns() {
 
 /// Loads the operands of `elements` for a batch of columns.
 void RowsEmitter::loadBatch(const Slice &elements) {
+  SmallVector<std::string> names;
   for (BlockArgument argument : elements.inputs)
-    declareHeld(argument);
+    names.push_back(declareHeld(argument));
   if (elements.inputs.empty())
     return;
   Scope::Nested block(scope);
   beginSharedRows();
   declarePart();
-  SmallVector<std::string> loaded;
-  for (BlockArgument argument : elements.inputs)
-    loaded.push_back(declarePartOf(slots.inputs[argument.getArgNumber()]));
-  beginSharedColumns();
-  for (auto [argument, element] : llvm::zip_equal(elements.inputs, loaded)) {
+  SmallVector<std::pair<BlockArgument, std::string>> single;
+  for (auto [argument, name] : llvm::zip_equal(elements.inputs, names)) {
+    int slot = slots.inputs[argument.getArgNumber()];
+    if (isStoredColumns(argument))
+      os << name << "[row].load_once(" << rowOf(slot) << ", " << part
+         << ", whole);\n";
+    else
+      single.push_back({argument, declarePartOf(slot)});
+  }
+  if (!single.empty())
+    beginSharedColumns();
+  for (auto &[argument, element] : single) {
     bool once = levels.of(argument).level == Level::element;
     Type storage =
         slots.operands[slots.inputs[argument.getArgNumber()]].storage;
@@ -95,7 +126,8 @@ void RowsEmitter::loadBatch(const Slice &elements) {
                     storage, argument.getType())
        << " : 0;\n";
   }
-  os.unindent() << "}\n";
+  if (!single.empty())
+    os.unindent() << "}\n";
   os.unindent() << "}\n";
 }
 
@@ -151,20 +183,42 @@ LogicalResult RowsEmitter::printShared(const Slice &rows, const Slice &elements,
   auto yield = sweep.getSegmentYield(segment);
   SmallVector<std::string> written(yield.getValues().size());
   for (unsigned result = 0; stores && result < written.size(); ++result)
-    if (isElementResult(result))
-      written[result] = declarePartOf(slots.results[result]);
+    if (isElementResult(result)) {
+      const OperandSlot &operand = slots.operands[slots.results[result]];
+      if (isAdjacent.empty()) {
+        written[result] = declarePartOf(slots.results[result]);
+        continue;
+      }
+      written[result] = scope.fresh("to_" + nameOfSlot(operand));
+      os << columnsOfRow(operand.storage, Twine(slots.vector)) << ' '
+         << written[result] << ";\n";
+    }
   beginSharedColumns();
-  os << "if (!whole && !" << part << ".has(k))\n  continue;\n";
-  if (!elements.ops.empty() && failed(computeElement(elements)))
+  // With adjacent columns, the last store has the condition: in that form, it
+  // needs fewer registers.
+  std::string isUsed;
+  if (isAdjacent.empty())
+    os << "if (!whole && !" << part << ".has(k))\n  continue;\n";
+  else
+    isUsed = "whole || " + part + ".has(k)";
+  if (!elements.ops.empty() && failed(computeElement(elements, isUsed)))
     return failure();
   for (auto [result, value] : llvm::enumerate(yield.getValues())) {
     if (written[result].empty())
       continue;
     Type storage = slots.operands[slots.results[result]].storage;
-    os << "heddle::write_evict_first<" << storedType(storage) << ">(&"
-       << written[result] << ", " << storedExpression(value, storage) << ");\n";
+    if (isAdjacent.empty())
+      os << "heddle::write_evict_first<" << storedType(storage) << ">(&"
+         << written[result] << ", " << storedExpression(value, storage)
+         << ");\n";
+    else
+      os << written[result] << ".set(k, " << text(value) << ");\n";
   }
   os.unindent() << "}\n";
+  for (auto [result, name] : llvm::enumerate(written))
+    if (!name.empty() && !isAdjacent.empty())
+      os << name << ".store_once(" << rowOf(slots.results[result]) << ", "
+         << part << ", whole);\n";
   os.unindent() << "}\n";
   return success();
 }
@@ -174,6 +228,7 @@ LogicalResult RowsEmitter::printShared(const Slice &rows, const Slice &elements,
 LogicalResult RowsEmitter::emitSharedWalk() {
   SmallVector<Value> roots = fused::elementResults(sweep, segment);
   Slice elements = sliceOf(roots), rows = rowsBehind(roots, elements);
+  findAdjacent(slots.vector);
   declareBeforeRows();
   std::string step = std::to_string(slots.columns) + "LL";
   os << "for (long long " << firstColumn << " = " << blockOfTile() << " * "

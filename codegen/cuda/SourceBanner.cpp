@@ -64,7 +64,8 @@ void ProgramEmitter::emitBanner() {
 
 void ProgramEmitter::emitIncludes() {
   bool reduces = false, loops = false, shares = false, iterations = false;
-  bool branchless = false, held = false, parts = false, randoms = false;
+  bool branchless = false, held = false, adjacent = false, parts = false,
+       randoms = false;
   bool halves = false;
   program.walk([&](Operation *op) {
     halves |= isa<foreach::HighOp, foreach::LowOp, foreach::JoinOp>(op);
@@ -86,8 +87,10 @@ void ProgramEmitter::emitIncludes() {
                                                 : WalkResult::advance();
                                    })
                                    .wasInterrupted();
-      for (const SegmentLayout &segment : layout->segments)
+      for (auto [s, segment] : llvm::enumerate(layout->segments)) {
         held |= segment.held.columns > 0;
+        adjacent |= hasAdjacentColumns(sweep, segment, s);
+      }
       bool isStream =
           sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream;
       for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
@@ -102,6 +105,8 @@ void ProgramEmitter::emitIncludes() {
   os << "#include \"access.cuh\"\n";
   if (branchless)
     os << "#include \"branchless.cuh\"\n";
+  if (adjacent)
+    os << "#include \"columns.cuh\"\n";
   if (loops)
     os << "#include \"grid.cuh\"\n";
   if (halves)

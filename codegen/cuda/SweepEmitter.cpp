@@ -509,7 +509,7 @@ void SegmentEmitter::emitProcessFunction() {
   if (arrivesEarly())
     os << "if (" << callOf("walk") << ")\n  " << callOf("end") << ";\n";
   else if (!slots.held.columns || slots.columns)
-    os << callOf("walk") << ";\n";
+    emitWalkCall();
   if (slots.endsMembers && slots.columns)
     emitEndOfSharedTile();
   else if (slots.tickets >= 0)

@@ -210,6 +210,9 @@ protected:
   /// The batches of a walk that goes across columns (RowsAcross.cpp), for many
   /// rows and for few; empty for any other walk.
   llvm::SmallVector<DownBatch, 2> across;
+  /// The condition under which threads have adjacent columns (columns.cuh);
+  /// empty if they never have.
+  std::string isAdjacent;
   std::string blockOfTile();
   std::string columnRanges(llvm::StringRef name);
   /// Begins a loop over the columns of the tile, or over those that the block
@@ -264,6 +267,7 @@ private:
                                                     int64_t lanes)>
                          held);
   void emitHeldTile();
+  void emitWalkCall();
   void emitWideTile();
   std::string firstTile() const;
   void emitCombineFunction();

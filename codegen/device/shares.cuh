@@ -35,16 +35,18 @@ template <class T> __device__ __forceinline__ int before_row(const T *row) {
 }
 
 // The columns of a row that a thread processes at a time: of the `ItemsPerThread *
-// Threads` columns from `begin - before` on, every `Threads`-th from `first` on; none
-// in a row without columns. The conditions are recomputed for each use, because one per
-// element would take too many registers.
-template <int Threads, int ItemsPerThread> struct column_slice {
+// Threads` columns from `begin - before` on, every `step`-th from `first` on; none in a
+// row without columns. They are adjacent only if the thread then has all of them, or
+// none. The conditions are recomputed for each use, because one per element would take
+// too many registers.
+template <int Threads, int ItemsPerThread, bool Adjacent = false> struct column_slice {
+  static constexpr int step = Adjacent ? 1 : Threads;
   long long first;
   int at;
   unsigned count;
 
   __device__ __forceinline__ column_slice(long long begin, int before, long long columns) {
-    const int thread = reread_thread_index();
+    const int thread = reread_thread_index() * (Adjacent ? ItemsPerThread : 1);
     const int skipped = begin == 0 ? before : 0;
     const long long left = columns - begin + before;
     const int taken = left <= 0 ? 0 : left < Threads * ItemsPerThread ? static_cast<int>(left) : Threads * ItemsPerThread;
@@ -52,7 +54,7 @@ template <int Threads, int ItemsPerThread> struct column_slice {
     at = thread - skipped;
     count = taken > skipped ? taken - skipped : 0;
   }
-  __device__ __forceinline__ bool has(int k) const { return static_cast<unsigned>(at + k * Threads) < count; }
+  __device__ __forceinline__ bool has(int k) const { return static_cast<unsigned>(at + (Adjacent ? 0 : k * Threads)) < count; }
 };
 
 } // namespace heddle

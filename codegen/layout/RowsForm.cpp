@@ -67,6 +67,36 @@ bool goesDownColumns(fused::SweepOp sweep, const SweepLayout &layout) {
   return true;
 }
 
+static bool isFunction(Operation &op) {
+  return isa<arith::DivFOp>(op) || op.getDialect()->getNamespace() == "math";
+}
+
+/// Whether elements or columns need divisions, roots, exponentials and so on.
+static bool needsFunctions(fused::SweepOp sweep, unsigned segment) {
+  auto levels = fused::Levels::infer(sweep, segment);
+  return failed(levels) ||
+         llvm::any_of(sweep.getSegmentBlock(segment).without_terminator(),
+                      [&](Operation &op) {
+                        Level level = levels->of(op.getResult(0)).level;
+                        return isFunction(op) && (level == Level::element ||
+                                                  level == Level::column);
+                      });
+}
+
+bool hasAdjacentColumns(fused::SweepOp sweep, const SegmentLayout &layout,
+                        unsigned segment) {
+  bool any = false;
+  for (const OperandSlot &operand : layout.operands)
+    if (operand.index == kIJ) {
+      if (!operand.storage.isF16() && !operand.storage.isBF16())
+        return false;
+      any = true;
+    }
+  return any && layout.held.columns > 0 &&
+         (layout.columns ? layout.vector > 1 && !needsFunctions(sweep, segment)
+                         : goesDownColumns(layout, sweep, segment));
+}
+
 bool dividesColumns(fused::SweepOp sweep, const SweepLayout &layout) {
   if (sweep.getScheduleAttr().getKind() != fused::ScheduleKind::rows ||
       sweep.getWhere() || isa<fused::LoopOp>(sweep->getParentOp()) ||
@@ -296,10 +326,8 @@ static int64_t functionsOfElements(fused::SweepOp sweep) {
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     auto levels = fused::Levels::infer(sweep, s);
     for (Operation &op : sweep.getSegmentBlock(s).without_terminator())
-      count +=
-          succeeded(levels) &&
-          levels->of(op.getResult(0)).level == Level::element &&
-          (isa<arith::DivFOp>(op) || op.getDialect()->getNamespace() == "math");
+      count += succeeded(levels) && isFunction(op) &&
+               levels->of(op.getResult(0)).level == Level::element;
   }
   return count;
 }

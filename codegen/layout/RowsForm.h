@@ -47,6 +47,14 @@ bool goesDownColumns(const SegmentLayout &layout, fused::SweepOp sweep,
                      unsigned segment);
 bool goesDownColumns(fused::SweepOp sweep, const SweepLayout &layout);
 
+/// Whether the threads that go down columns of a segment, or map elements of
+/// rows that blocks share, may have adjacent columns, to access them as
+/// vectors: if all elements have 16 bits. Vectors of larger elements are not
+/// faster. The code of an element is printed for both orders of columns, and
+/// needs too many registers if a sweep that maps elements has functions.
+bool hasAdjacentColumns(fused::SweepOp sweep, const SegmentLayout &layout,
+                        unsigned segment);
+
 /// The columns that a thread goes down at the same time, and the rows that it
 /// loads at a time. Several rows of few columns keep more bytes in flight than
 /// one row of many columns, and leave columns for other blocks.

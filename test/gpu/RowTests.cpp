@@ -224,6 +224,69 @@ func.func @shares(%x: !mats {foreach.donate = 0 : i64}) -> (!mats, !list) {
   HEDDLE_SKIP_WITHOUT_GPU();
 }
 
+// Elements of 16 bits, which threads access as vectors of two and four adjacent
+// columns, if all matrices of a tile are aligned.
+TEST(RowTest, ColumnsOf16BitsHaveTheBitsOfTheCpu) {
+  const std::string types = R"mlir(
+!mats = !foreach.list<tensor<?x?xbf16>>
+!list = !foreach.list<tensor<?xf32>>
+)mlir";
+  const std::string maps = types + R"mlir(
+func.func @maps(%x: !mats {foreach.donate = 0 : i64}, %g: !mats, %mean: !list, %col: !list) -> !mats {
+  %y = foreach.map (%x = %x[i, j] as f32, %g = %g[i, j] as f32 : !mats, %m = %mean[i], %c = %col[j] : !list) -> !mats {
+    %a = arith.mulf %g, %m : f32
+    %b = arith.mulf %a, %c : f32
+    %y = arith.subf %x, %b : f32
+    foreach.yield %y : f32
+  }
+  return %y : !mats
+})mlir",
+                    sums = types + R"mlir(
+func.func @sums(%x: !mats, %g: !mats) -> !list {
+  %sum = foreach.reduce add along i (%x = %x[i, j] as f32, %g = %g[i, j] as f32 : !mats) -> !list {
+    %y = arith.mulf %x, %g : f32
+    foreach.yield %y : f32
+  }
+  return %sum : !list
+})mlir";
+  auto compare = [](const std::string &program, const char *result,
+                    std::map<std::string, int> misaligned) {
+    std::vector<Image> images;
+    for (const std::string &target : targets()) {
+      Problem problem;
+      for (const Extents &extents : std::vector<Extents>{{70, 65540},
+                                                         {37, 4100},
+                                                         {9, 2050},
+                                                         {5, 2049},
+                                                         {0, 3000},
+                                                         {33, 1026},
+                                                         {6, 257},
+                                                         {4, 258},
+                                                         {16, 64}})
+        problem.members.push_back({problem.members.size(), extents});
+      problem.extentsIn = [](const std::string &list, const Member &member) {
+        return list == "x" || list == "g"
+                   ? member.extents
+                   : Extents{member.extents[list == "mean" ? 0 : 1]};
+      };
+      problem.misaligned = misaligned;
+      Trial run(program, target, problem);
+      run.step(3);
+      images.push_back(run.read());
+      expectUntouched(run.before(), images.back());
+      for (size_t m = 0; m < problem.members.size(); ++m)
+        EXPECT_EQ(images[0].values(result, m), images.back().values(result, m))
+            << target << ", member " << m;
+    }
+  };
+  for (auto [x, g] : {std::pair{0, 0}, {2, 2}, {4, 8}, {1, 1}, {2, 3}}) {
+    SCOPED_TRACE(testing::Message() << x << " and " << g);
+    compare(maps, "x", {{"x", x}, {"g", g}, {"col", x}});
+    compare(sums, "sum", {{"x", x}, {"g", g}});
+  }
+  HEDDLE_SKIP_WITHOUT_GPU();
+}
+
 // Tall matrices, whose tiles are combined in groups of groups.
 TEST(RowTest, LongColumns) {
   constexpr const char *program = R"mlir(

@@ -92,6 +92,7 @@ inline void fence() { heddle_on_cpu->give_way(); }
 inline void fence_block() { heddle_on_cpu->give_way(); }
 template <class T> T *in_global(T *pointer) { return pointer; }
 inline void keep_order() {}
+inline void end_loads(int) {}
 inline int reread(int x) { return x; }
 inline int reread_thread_index() { return threadIdx.x; }
 

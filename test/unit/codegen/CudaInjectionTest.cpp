@@ -138,6 +138,7 @@ const std::vector<std::string> &attempts() {
       "Sure",
       "Items",
       "Rows",
+      "Adjacent",
       "stale",
       "precomputed",
       "own",

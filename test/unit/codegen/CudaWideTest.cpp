@@ -395,6 +395,63 @@ func.func @moments(%x: !mats) -> (!vecs, !vecs, !flags) {
   return %sum, %square, %any : !vecs, !vecs, !flags
 })mlir";
 
+/// Elements of 16 bits of rows that blocks share, in place.
+constexpr const char *kHalfScale = R"mlir(
+!mats = !foreach.list<tensor<?x?xf16>>
+!vecs = !foreach.list<tensor<?xf32>>
+func.func @half_scale(%x: !mats {foreach.donate = 0 : i64}, %g: !mats, %mean: !vecs, %col: !vecs) -> !mats {
+  %y = foreach.map (%x = %x[i, j] as f32, %g = %g[i, j] as f32 : !mats, %m = %mean[i], %c = %col[j] : !vecs) -> !mats {
+    %a = arith.mulf %g, %m : f32
+    %b = arith.mulf %a, %c : f32
+    %y = arith.subf %x, %b : f32
+    foreach.yield %y : f32
+  }
+  return %y : !mats
+})mlir";
+
+/// Two matrices of 16 bits whose columns are reduced.
+constexpr const char *kHalfProducts = R"mlir(
+!mats = !foreach.list<tensor<?x?xbf16>>
+!vecs = !foreach.list<tensor<?xf32>>
+func.func @half_products(%x: !mats, %g: !mats, %col: !vecs) -> (!vecs, !vecs) {
+  %sum = foreach.reduce add along i (%x = %x[i, j] as f32, %g = %g[i, j] as f32 : !mats, %c = %col[j] : !vecs) -> !vecs {
+    %d = arith.subf %x, %c : f32
+    %y = arith.mulf %d, %g : f32
+    foreach.yield %y : f32
+  }
+  %at = foreach.reduce max along i (%g = %g[i, j] as f32 : !mats) -> !vecs {
+    foreach.yield %g : f32
+  }
+  return %sum, %at : !vecs, !vecs
+})mlir";
+
+class CudaAdjacentColumns : public testing::TestWithParam<const char *> {};
+
+// A thread has adjacent columns if rows and columns are aligned for a vector;
+// members of one list differ. Misaligned matrices, and the distances of their
+// rows, are 1 to 9 elements off.
+TEST_P(CudaAdjacentColumns, GiveTheBitsOfTheCpu) {
+  Program &program = sharedProgram(GetParam());
+  if (!program.isGood() || !program.hostSource())
+    return;
+  EXPECT_TRUE(llvm::StringRef(program.cuda()).contains("walk<true>"));
+  EXPECT_TRUE(llvm::StringRef(program.cuda()).contains("walk<false>"));
+  const Shapes shapes = {{5, 2052}, {70, 4100}, {9, 2050}, {4, 2049},
+                         {37, 512}, {33, 1026}, {0, 3000}, {6, 258},
+                         {3, 257},  {2, 8192},  {7, 100},  {1, 5001}};
+  for (bool misaligned : {false, true})
+    compare(program, shapes, misaligned);
+}
+
+INSTANTIATE_TEST_SUITE_P(, CudaAdjacentColumns,
+                         testing::Values(kHalfScale, kHalfProducts,
+                                         kDoubleColumns),
+                         [](const auto &info) {
+                           llvm::StringRef text = info.param;
+                           text = text.split("@").second;
+                           return text.split("(").first.str();
+                         });
+
 class CudaTallTiles : public testing::TestWithParam<const char *> {};
 
 /// Compares a program that has tall tiles for lists of these shapes.
@@ -411,7 +468,7 @@ void compareTall(const std::string &text, std::vector<Shapes> lists) {
 // A block sums the units of a tall tile, of 16 rows, and combines them as the
 // cpu target combines tiles. The last tiles have 1, 2 and 3 units.
 TEST_P(CudaTallTiles, GiveTheBitsOfTheCpu) {
-  compareTall(GetParam(), {{{70, 65537}, {40, 5000}, {0, 140000}, {33, 2048}},
+  compareTall(GetParam(), {{{70, 65540}, {40, 5000}, {0, 140000}, {33, 2048}},
                            {{2790, 2049}, {90, 65537}, {1, 131073}}});
 }
 
