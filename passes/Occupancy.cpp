@@ -187,9 +187,9 @@ static int64_t mostBlocks(SweepOp sweep, const SweepLayout &layout,
     // Elements of several sizes: some have 16 bits.
     return segment.vector < 8 ? unlimited : kBlocksOfRounds;
   }
-  bool isShort = elementWords(sweep, layout, number) <= kFewWords &&
-                 !usesPrecomputed(sweep, number);
-  return isShort ? kBlocksOfShortRounds : kBlocksOfRounds;
+  bool isPaired = elementWords(sweep, layout, number) <= kFewWords &&
+                  !usesPrecomputed(sweep, number);
+  return isPaired ? kBlocksOfShortRounds : kBlocksOfRounds;
 }
 
 /// Measured: a loop over rounds of f32 fits into the registers that the most
@@ -340,6 +340,14 @@ int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns) {
                            ? 8 + kHeldItems * layout.heldWords
                            : columns / layout.threads * layout.heldWords;
   return blocksFor(registersBesideElements(sweep, 4) + ofRows + ofElements,
+                   layout.threads, 6);
+}
+
+/// A thread holds the elements of two rows, and values that it computes of
+/// them.
+int64_t pairedBlocks(SweepOp sweep, const SweepLayout &layout) {
+  return blocksFor(registersBesideElements(sweep, 8) +
+                       2 * 2 * kHeldItems * layout.heldWords,
                    layout.threads, 6);
 }
 

@@ -22,6 +22,9 @@ int64_t residentBlocks(SweepOp sweep, const SweepLayout &layout,
 /// (columnsOfHeldRows()), with scalars by value.
 int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns);
 
+/// The number for the entry in which threads take rows in pairs.
+int64_t pairedBlocks(SweepOp sweep, const SweepLayout &layout);
+
 /// The number for the entry in which a warp has each row of at most `columns`
 /// columns.
 int64_t warpBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns);

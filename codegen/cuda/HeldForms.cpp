@@ -53,8 +53,8 @@ static int64_t sureItemsOfLongPart(int64_t wholeColumns, int64_t threads) {
          threads;
 }
 
-/// Prints the forms of the entries in which a warp has each row. They have no
-/// other forms.
+/// Prints the forms of the entry for pairs of rows, and of those in which a
+/// warp has each row. They have no other forms.
 void SegmentEmitter::emitWarpForms(
     llvm::function_ref<std::string(int64_t, int64_t, int64_t)> held) {
   constexpr int64_t lanes = 32;
@@ -88,6 +88,13 @@ void SegmentEmitter::emitWarpForms(
   };
   if (layout.warpEntries.empty())
     return;
+  if (hasPairedEntry(layout)) {
+    std::string isPaired = "Held == " + std::to_string(kPairedColumns);
+    os << "else if (" << isPaired
+       << " && heddle::is_power_of_two(tile.columns))\n  "
+       << held(kHeldItems, kHeldItems, kPairedLanes) << "else if (" << isPaired
+       << ")\n  " << held(kHeldItems, kHeldItems / 2, kPairedLanes);
+  }
   form(kHeldItems, kWarpColumns);
   for (int64_t columns : layout.warpEntries)
     form(columns / lanes, columns);

@@ -533,6 +533,8 @@ void RowsEmitter::declareGroup() {
     os << "Items <= " << kNarrowItems << " ? " << layout.narrowRows << " : ";
   if (!slots.columns && layout.shortRows != 1)
     os << "Items == " << kHeldItems << " ? " << layout.shortRows << " : ";
+  if (hasWarpForms() && hasPairedEntry(layout))
+    os << "Lanes == " << kPairedLanes << " ? 2 : ";
   os << "1;\n";
 }
 

@@ -227,6 +227,18 @@ static constexpr int64_t kFewStateWords = 4;
 /// row with many functions would take seconds to compile.
 static constexpr int64_t kFewFunctions = 4;
 
+/// The divisions, roots, exponentials and so on of an element.
+static int64_t functionsOfElements(fused::SweepOp sweep) {
+  int64_t count = 0;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+    auto levels = fused::Levels::infer(sweep, s);
+    for (Operation &op : sweep.getSegmentBlock(s).without_terminator())
+      count += succeeded(levels) && isFunction(op) &&
+               levels->of(op.getResult(0)).level == Level::element;
+  }
+  return count;
+}
+
 int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout) {
   if (rowStateWords(sweep) > kFewStateWords)
     return 1;
@@ -234,15 +246,19 @@ int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout) {
 }
 
 int64_t shortRows(fused::SweepOp sweep, const SweepLayout &layout) {
-  constexpr int64_t mostWords = 2;
-  bool reducesColumns =
-      llvm::any_of(layout.segments, [](const SegmentLayout &segment) {
-        return segment.tickets >= 0;
-      });
-  return reducesColumns && layout.heldWords <= mostWords &&
-                 rowStateWords(sweep) <= kFewStateWords
-             ? 2
-             : 1;
+  constexpr int64_t mostWords = 2, mostWordsOfReduced = 3;
+  bool reducesColumns = false, maps = false;
+  for (auto [s, segment] : llvm::enumerate(layout.segments)) {
+    reducesColumns |= segment.tickets >= 0;
+    maps |= !fused::elementResults(sweep, s).empty();
+  }
+  // Tiles that combine columns have many rows, one after the other, so the
+  // latency of memory counts for each.
+  bool ofColumns = reducesColumns && layout.heldWords <= mostWords &&
+                   rowStateWords(sweep) <= kFewStateWords;
+  bool isSimple = !maps && layout.heldWords <= mostWordsOfReduced &&
+                  rowStateWords(sweep) <= 1 && functionsOfElements(sweep) == 0;
+  return ofColumns || isSimple ? 2 : 1;
 }
 
 bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout) {
@@ -320,18 +336,6 @@ int64_t mostHeldColumns(fused::SweepOp sweep, const SweepLayout &layout,
                                          : slots.held.columns;
 }
 
-/// The divisions, roots, exponentials and so on of an element.
-static int64_t functionsOfElements(fused::SweepOp sweep) {
-  int64_t count = 0;
-  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
-    auto levels = fused::Levels::infer(sweep, s);
-    for (Operation &op : sweep.getSegmentBlock(s).without_terminator())
-      count += succeeded(levels) && isFunction(op) &&
-               levels->of(op.getResult(0)).level == Level::element;
-  }
-  return count;
-}
-
 int64_t wholeColumns(fused::SweepOp sweep, const SweepLayout &layout) {
   constexpr int64_t registers = 96;
   if (!layout.heldParts || functionsOfElements(sweep) > kFewFunctions)
@@ -381,6 +385,11 @@ llvm::SmallVector<int64_t> columnsOfWarps(fused::SweepOp sweep,
     if (items * layout.heldWords <= registers)
       entries.push_back(32 * items);
   return entries;
+}
+
+bool hasPairedEntry(const SweepLayout &layout) {
+  return !layout.warpEntries.empty() && layout.heldWords == 1 &&
+         layout.shortRows == 1;
 }
 
 bool holdsInEveryEntry(const SweepLayout &layout, int64_t columns) {

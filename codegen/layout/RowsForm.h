@@ -34,6 +34,11 @@ static_assert(kPartItems * 256 == runtime::kPartColumns);
 inline constexpr int64_t kWarpColumns = 32 * kHeldItems,
                          kBlockColumns = 256 * kHeldItems;
 
+/// The most columns of a row of which a group of threads takes two at a time in
+/// an entry of its own, and the most threads of such a group.
+inline constexpr int64_t kPairedLanes = 4,
+                         kPairedColumns = kPairedLanes * kHeldItems;
+
 /// The most columns of a row that one warp can have.
 inline constexpr int64_t kMostWarpColumns = 4 * kWarpColumns;
 
@@ -104,8 +109,8 @@ int64_t rowStateWords(fused::SweepOp sweep);
 int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout);
 
 /// The rows of more columns, up to kHeldItems for each thread, that a group of
-/// threads loads before it processes them. Tiles that combine columns have many
-/// rows, one after the other, so the latency of memory counts for each.
+/// threads loads before it processes them: two if it then needs few registers.
+/// Rows whose elements are mapped, too, are in registers for longer.
 int64_t shortRows(fused::SweepOp sweep, const SweepLayout &layout);
 
 /// Whether blocks that divide a row hold their parts in registers: if enough
@@ -151,6 +156,12 @@ llvm::SmallVector<int64_t> columnsOfHeldRows(fused::SweepOp sweep,
 /// reductions are over rows: others depend on the threads of a row.
 llvm::SmallVector<int64_t> columnsOfWarps(fused::SweepOp sweep,
                                           const SweepLayout &layout);
+
+/// Whether a sweep has an entry for rows of at most kPairedColumns columns
+/// alone, of which a group of threads loads two before it processes them: if it
+/// has entries in which a warp has each row, and a column needs one word. In
+/// those entries, wider rows leave registers for one row only.
+bool hasPairedEntry(const SweepLayout &layout);
 
 /// Whether the general entry has the form that holds rows of `columns` columns,
 /// more than mostHeldColumns(): if a thread holds them in half as many

@@ -1,16 +1,22 @@
-// In the entries for rows of up to 512 and 1024 columns, a warp has each row, without barriers.
+// In the entries for rows of up to 512 and 1024 columns, a warp has each row, without barriers. In the entry for rows of
+// up to 32 columns, a group of threads takes two rows at a time.
 // RUN: %heddle emit %s | FileCheck %s
 // RUN: %heddle emit %s --stage plan | FileCheck %s --check-prefix=PLAN
 
 // CHECK:      softmax_held(
 // CHECK:        heddle::row_group<256, Items, Sure, Lanes> group(parts);
+// CHECK:        constexpr int rows_at_once = Items == 1 ? 8 : Items <= 4 ? 4 : Lanes == 4 ? 2 : 1;
 // CHECK:            const bool there = (Items > 8 && !Lanes) || row < tile.count;
 // CHECK:            heddle::chains<heddle::max<float>, Items, Lanes> most_part;
 // CHECK:                most_part[k] = heddle::max<float>::combine(most_part[k], heddle::max<float>::lift(x[r][k]));
 // CHECK:            float most_of_row = heddle::over_row<heddle::max<float>, 256>(most_part, group);
 // CHECK:            const float most = heddle::max<float>::value(most_of_row);
 // CHECK:      softmax_process(
-// CHECK:        else if ((Held == 512 || Held == 1024) && tile.columns <= 256 && heddle::is_power_of_two(tile.columns))
+// CHECK:        else if (Held == 32 && heddle::is_power_of_two(tile.columns))
+// CHECK-NEXT:     softmax_held<false, 8, 8, 4>(
+// CHECK-NEXT:   else if (Held == 32)
+// CHECK-NEXT:     softmax_held<false, 8, 4, 4>(
+// CHECK-NEXT:   else if ((Held == 512 || Held == 1024) && tile.columns <= 256 && heddle::is_power_of_two(tile.columns))
 // CHECK-NEXT:     softmax_held<false, 8, 8, 32>(
 // CHECK-NEXT:   else if ((Held == 512 || Held == 1024) && tile.columns <= 256)
 // CHECK-NEXT:     softmax_held<false, 8, 4, 32>(
@@ -23,11 +29,15 @@
 // CHECK-NEXT:   else if (Held == 1024)
 // CHECK-NEXT:     softmax_held<false, 32, 16, 32>(
 // CHECK-NEXT:   else if (Held == 4096 && tile.columns <= 2048
+// CHECK:      softmax_held_rows_32(
+// CHECK:        softmax_block<false, 32>(params);
 // CHECK:      softmax_held_rows_512(
 // CHECK:        softmax_block<false, 512>(params);
 // CHECK:      softmax_held_rows_1024(
 // CHECK:        softmax_block<false, 1024>(params);
 
+// PLAN:      "entry": "softmax_held_rows_32",
+// PLAN:        "max_columns": 32
 // PLAN:      "entry": "softmax_held_rows_512",
 // PLAN:        "max_columns": 512
 // PLAN:      "entry": "softmax_held_rows_1024",

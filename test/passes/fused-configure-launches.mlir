@@ -173,9 +173,9 @@ func.func @members(%x: !each) -> !num {
 // thread would hold too many words. An entry that leaves room for fewer blocks runs if
 // most elements need it. A sweep that reduces columns alone has no such entry.
 // CHECK-LABEL: fused.program @held
-// CHECK:         fused.sweep {{.*}}launch <variants = [<max_columns = 512, scalars = value, blocks = 6>, <max_columns = 1024, mostly_over = 256, scalars = value, blocks = 4>, <max_columns = 4096, scalars = value, blocks = 6>, <max_columns = 8192, scalars = value, blocks = 4>, <max_columns = 16384, mostly_over = 8192, scalars = value, blocks = 2>, <scalars = value, blocks = 3>]
+// CHECK:         fused.sweep {{.*}}launch <variants = [<max_columns = 512, scalars = value, blocks = 6>, <max_columns = 1024, mostly_over = 256, scalars = value, blocks = 4>, <max_columns = 4096, scalars = value, blocks = 5>, <max_columns = 8192, scalars = value, blocks = 4>, <max_columns = 16384, mostly_over = 8192, scalars = value, blocks = 2>, <scalars = value, blocks = 3>]
 // CHECK-LABEL: fused.program @held_pairs
-// CHECK:         fused.sweep {{.*}}launch <variants = [<max_columns = 512, mostly_over = 256, scalars = value, blocks = 4>, <max_columns = 4096, scalars = value, blocks = 5>, <max_columns = 8192, mostly_over = 4096, scalars = value, blocks = 2>, <scalars = value, blocks = 4>]
+// CHECK:         fused.sweep {{.*}}launch <variants = [<max_columns = 512, scalars = value, blocks = 4>, <max_columns = 4096, scalars = value, blocks = 4>, <max_columns = 8192, mostly_over = 4096, scalars = value, blocks = 2>, <scalars = value, blocks = 4>]
 // CHECK-LABEL: fused.program @held_less
 // CHECK:         fused.sweep {{.*}}launch <variants = [<max_columns = 2048, scalars = value, blocks = [[#]]>, <scalars = value, blocks = [[#]]>]
 // CHECK-LABEL: fused.program @down

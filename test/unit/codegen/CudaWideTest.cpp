@@ -300,7 +300,8 @@ void compare(Program &program, const Shapes &shapes, bool misaligned,
         FAIL() << takeError(std::move(error)).second;
       EXPECT_EQ(differenceInBits(expected[step], cuda->results()), "");
     }
-    if (entry == "_row_clusters" || entry == "_long_parts")
+    if (entry == "_row_clusters" || entry == "_long_parts" ||
+        entry == "_held_rows_32")
       EXPECT_TRUE(llvm::any_of(graph.ran, [&](llvm::StringRef ran) {
         return ran.ends_with(entry);
       }));
@@ -358,6 +359,21 @@ TEST_P(CudaWide, HoldsWholeRows) {
              {9, 1}},
             /*misaligned=*/widest % 2, "_held_rows");
   }
+}
+
+// A group of threads takes two rows at a time, if no row of the list has more
+// than 32 columns.
+TEST_P(CudaWide, TakesNarrowRowsInPairs) {
+  Program &program = sharedProgram(GetParam());
+  if (!program.isGood() || !program.hostSource())
+    return;
+  bool isPaired = llvm::StringRef(program.cuda()).contains("_held_rows_32(");
+  Shapes shapes = {{2000, 8}, {777, 16}, {513, 31}, {0, 7}, {4, 0}};
+  for (int64_t width = 1; width <= 32; ++width)
+    shapes.push_back({1 + 997 / width, width});
+  for (bool misaligned : {false, true})
+    compare(program, shapes, misaligned,
+            isPaired ? "_held_rows_32" : "_held_rows");
 }
 
 /// Sums of columns, in f64. Those of bf16 alone would be exact in any order.
