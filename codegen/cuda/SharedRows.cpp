@@ -194,8 +194,8 @@ LogicalResult RowsEmitter::printShared(const Slice &rows, const Slice &elements,
          << written[result] << ";\n";
     }
   beginSharedColumns();
-  // With adjacent columns, the last store has the condition: in that form, it
-  // needs fewer registers.
+  // With adjacent columns, the stores have the condition: then a thread needs
+  // fewer registers.
   std::string isUsed;
   if (isAdjacent.empty())
     os << "if (!whole && !" << part << ".has(k))\n  continue;\n";
