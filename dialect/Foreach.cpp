@@ -301,6 +301,15 @@ foreach
     return cast<foreach::YieldOp>(getBody().front().getTerminator());
   }
 
+/// Checks that a body yields numbers that it may compute with.
+static LogicalResult verifyYielded(foreach::YieldOp yield) {
+  for (Type type : yield.getValues().getTypes())
+    if (type.isF16() || type.isBF16())
+      return yield.emitOpError("yields ")
+             << type << ", which is a storage type: bind operands 'as f32'";
+  return success();
+}
+
 LogicalResult MapOp::verify() {
   return verifyEnd(*this, getBody(), YieldOp::getOperationName());
 }
@@ -318,6 +327,8 @@ LogicalResult MapOp::verifyRegions() {
   if (yielded.size() != getNumResults())
     return emitOpError("yields ") << counted(yielded.size(), "value") << " for "
                                   << counted(getNumResults(), "result");
+  if (failed(verifyYielded(getYield())))
+    return failure();
   bool anyList = llvm::any_of(getInputs().getTypes(), isList);
   int64_t rank = getDomainRank();
   for (auto [k, value] : llvm::enumerate(yielded)) {
@@ -438,7 +449,8 @@ LogicalResult ReduceOp::verifyRegions() {
   if (yielded.empty() || yielded.size() > 2 || getYield().getMore())
     return emitOpError("yields ") << counted(yielded.size(), "value")
                                   << "; expected the value to reduce";
-  if (yielded.size() == 2 && failed(verifyShift(*this)))
+  if (failed(verifyYielded(getYield())) ||
+      (yielded.size() == 2 && failed(verifyShift(*this))))
     return failure();
   Type element = yielded.front().getType();
   if (!isReducible(getKind(), element))

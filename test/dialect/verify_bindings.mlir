@@ -187,6 +187,26 @@ func.func @nested(%x: tensor<f32>) {
 
 // -----
 
+func.func @copied_storage_type(%x: tensor<bf16>) {
+  %r = foreach.map (%a = %x : tensor<bf16>) -> tensor<bf16> {
+    // expected-error@+1 {{'foreach.yield' op yields 'bf16', which is a storage type: bind operands 'as f32'}}
+    foreach.yield %a : bf16
+  }
+  return
+}
+
+// -----
+
+func.func @reduced_storage_type(%x: !foreach.list<tensor<?xf16>>) {
+  %r = foreach.reduce max along member (%a = %x : !foreach.list<tensor<?xf16>>) -> !foreach.list<tensor<f16>> {
+    // expected-error@+1 {{'foreach.yield' op yields 'f16', which is a storage type: bind operands 'as f32'}}
+    foreach.yield %a : f16
+  }
+  return
+}
+
+// -----
+
 func.func @storage_type(%x: tensor<bf16>) {
   %r = foreach.map (%a = %x : tensor<bf16>) -> tensor<bf16> {
     // expected-error@+1 {{'arith.addf' op computes in 'bf16', which is a storage type: bind operands 'as f32'}}
