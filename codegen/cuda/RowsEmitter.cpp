@@ -69,10 +69,21 @@ bool RowsEmitter::isOfPhase(fused::ReduceOp op, unsigned phase) const {
          phases.lookup(op.getValue()) == phase;
 }
 
+/// A thread that goes down columns counts them from `firstColumn` on.
+Expression RowsEmitter::positionAlong(foreach::Axis axis) const {
+  if (!goesDown || axis == foreach::Axis::i)
+    return SegmentEmitter::positionAlong(axis);
+  std::string column = firstColumn + " + column";
+  return {axis == foreach::Axis::j
+              ? column
+              : "(tile.first + row) * tile.columns + " + column,
+          Expression::sum};
+}
+
 std::string RowsEmitter::positionOf(fused::ReduceOp op) const {
   switch (op.getLevel()) {
   case Level::row:
-    return goesDown ? firstColumn + " + column" : "column";
+    return positionAlong(foreach::Axis::j).text;
   case Level::column:
     return "tile.first + row";
   default:

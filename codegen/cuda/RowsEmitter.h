@@ -26,6 +26,7 @@ public:
 
 private:
   mlir::LogicalResult emitWalk() override;
+  Expression positionAlong(foreach::Axis axis) const override;
   void assignPhases();
   /// Prints one traversal of a row.
   mlir::LogicalResult emitPhase(unsigned phase);
