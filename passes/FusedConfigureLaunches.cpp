@@ -102,7 +102,7 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
   };
   if (layout.rank != 2 && replaces)
     addByValue(/*evictFirst=*/true);
-  if (hasPairedEntry(layout))
+  if (hasPairedEntry(sweep, layout))
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, pairedBlocks(sweep, layout),
         /*evictFirstL2Percent=*/0, kPairedColumns, /*mostlyOver=*/0,

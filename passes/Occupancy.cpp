@@ -187,9 +187,9 @@ static int64_t mostBlocks(SweepOp sweep, const SweepLayout &layout,
     // Elements of several sizes: some have 16 bits.
     return segment.vector < 8 ? unlimited : kBlocksOfRounds;
   }
-  bool isPaired = elementWords(sweep, layout, number) <= kFewWords &&
-                  !usesPrecomputed(sweep, number);
-  return isPaired ? kBlocksOfShortRounds : kBlocksOfRounds;
+  bool isShort = elementWords(sweep, layout, number) <= kFewWords &&
+                 !usesPrecomputed(sweep, number);
+  return isShort ? kBlocksOfShortRounds : kBlocksOfRounds;
 }
 
 /// Measured: a loop over rounds of f32 fits into the registers that the most
@@ -343,8 +343,8 @@ int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns) {
                    layout.threads, 6);
 }
 
-/// A thread holds the elements of two rows, and values that it computes of
-/// them.
+/// A thread holds the elements of two rows, and as many values that it computes
+/// from them.
 int64_t pairedBlocks(SweepOp sweep, const SweepLayout &layout) {
   return blocksFor(registersBesideElements(sweep, 8) +
                        2 * 2 * kHeldItems * layout.heldWords,

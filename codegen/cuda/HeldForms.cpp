@@ -54,7 +54,7 @@ static int64_t sureItemsOfLongPart(int64_t wholeColumns, int64_t threads) {
 }
 
 /// Prints the forms of the entry for pairs of rows, and of those in which a
-/// warp has each row. They have no other forms.
+/// warp has each row. They have no other forms of rows that are not narrow.
 void SegmentEmitter::emitWarpForms(
     llvm::function_ref<std::string(int64_t, int64_t, int64_t)> held) {
   constexpr int64_t lanes = 32;
@@ -88,7 +88,7 @@ void SegmentEmitter::emitWarpForms(
   };
   if (layout.warpEntries.empty())
     return;
-  if (hasPairedEntry(layout)) {
+  if (hasPairedEntry(sweep, layout)) {
     std::string isPaired = "Held == " + std::to_string(kPairedColumns);
     os << "else if (" << isPaired
        << " && heddle::is_power_of_two(tile.columns))\n  "
@@ -103,10 +103,10 @@ void SegmentEmitter::emitWarpForms(
 /// Prints the call of a walk, in the form that the alignment of the tile
 /// allows.
 void SegmentEmitter::emitWalkCall() {
-  if (isAdjacent.empty())
+  if (whenAdjacent.empty())
     os << callOf("walk") << ";\n";
   else
-    os << "if (" << isAdjacent << ")\n  "
+    os << "if (" << whenAdjacent << ")\n  "
        << callOf("walk", {{"Adjacent", "true"}}) << ";\n"
        << "else\n  " << callOf("walk", {{"Adjacent", "false"}}) << ";\n";
 }
@@ -115,7 +115,7 @@ void SegmentEmitter::emitWalkCall() {
 void SegmentEmitter::emitWideTile() {
   os << "else";
   if (across.empty()) {
-    os << (isAdjacent.empty() ? "\n  " : " ");
+    os << (whenAdjacent.empty() ? "\n  " : " ");
     emitWalkCall();
     return;
   }

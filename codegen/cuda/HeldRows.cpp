@@ -164,7 +164,7 @@ void RowsEmitter::loadHeld(ArrayRef<BlockArgument> ofElements,
     Type storage =
         slots.operands[slots.inputs[argument.getArgNumber()]].storage;
     if (isElement && goesDown && storage != argument.getType()) {
-      if (isAdjacent.empty())
+      if (whenAdjacent.empty())
         os << storedType(storage) << ' ' << name << "[" << rowsAtOnce << "]["
            << heldItems << "];\n";
       else
@@ -197,7 +197,8 @@ void RowsEmitter::loadHeld(ArrayRef<BlockArgument> ofElements,
       os << scope[argument] << " = "
          << (slots.columns ? "there ? " + value + " : 0" : value) << ";\n";
     }
-    if (!ofElements.empty() && !isAdjacent.empty()) {
+    if (!ofElements.empty() && !whenAdjacent.empty()) {
+      assert(arrays.size() == ofElements.size() && "elements have 16 bits");
       for (BlockArgument argument : ofElements)
         os << arrays[argument] << "[" << nthRow << "].load("
            << rowPointers[slots.inputs[argument.getArgNumber()]] << ", "
@@ -533,7 +534,7 @@ void RowsEmitter::declareGroup() {
     os << "Items <= " << kNarrowItems << " ? " << layout.narrowRows << " : ";
   if (!slots.columns && layout.shortRows != 1)
     os << "Items == " << kHeldItems << " ? " << layout.shortRows << " : ";
-  if (hasWarpForms() && hasPairedEntry(layout))
+  if (hasWarpForms() && hasPairedEntry(sweep, layout))
     os << "Lanes == " << kPairedLanes << " ? 2 : ";
   os << "1;\n";
 }

@@ -42,13 +42,13 @@ DownBatch RowsEmitter::batchOf(const Slice &elements, unsigned rowWords,
 /// Sets the condition under which threads have adjacent columns, `columns` at a
 /// time, if they may.
 void RowsEmitter::findAdjacent(int64_t columns) {
-  isAdjacent.clear();
+  whenAdjacent.clear();
   if (columns == 1 || !hasAdjacentColumns(sweep, slots, segment))
     return;
   for (auto [slot, operand] : llvm::enumerate(slots.operands))
     if (operand.index == kIJ)
-      isAdjacent +=
-          (isAdjacent.empty() ? "" : " && ") +
+      whenAdjacent +=
+          (whenAdjacent.empty() ? "" : " && ") +
           ("heddle::has_vectors<" + Twine(columns) + ">(tile.columns, " +
            pointers[slot] + ", " + pointers[slot + 1] + ")")
               .str();
@@ -67,9 +67,9 @@ std::string RowsEmitter::columnsOfRow(Type storage, const Twine &columns) {
 void RowsEmitter::declareDownGroup(StringRef end) {
   group = scope.fresh("group");
   os << "const auto " << group
-     << " = heddle::" << (isAdjacent.empty() ? "group" : "columns")
+     << " = heddle::" << (whenAdjacent.empty() ? "group" : "columns")
      << "_of_block<" << layout.threads << ", " << heldItems
-     << (isAdjacent.empty() ? "" : ", Adjacent") << ">(" << end << " - "
+     << (whenAdjacent.empty() ? "" : ", Adjacent") << ">(" << end << " - "
      << firstColumn << ");\n";
 }
 

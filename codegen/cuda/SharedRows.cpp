@@ -32,7 +32,7 @@ RowsEmitter::Slice RowsEmitter::rowsBehind(ArrayRef<Value> roots,
 
 /// Whether a thread holds the elements of `argument` as they are stored.
 bool RowsEmitter::isStoredColumns(BlockArgument argument) const {
-  return !isAdjacent.empty() && levels.of(argument).level == Level::element;
+  return !whenAdjacent.empty() && levels.of(argument).level == Level::element;
 }
 
 /// Declares an array for `argument` over the tile's rows and, unless it is a
@@ -67,7 +67,7 @@ void RowsEmitter::beginSharedRows() {
 /// Declares the columns of a row that the thread processes at a time.
 void RowsEmitter::declarePart() {
   os << "const heddle::column_slice<" << layout.threads << ", " << slots.vector
-     << (isAdjacent.empty() ? "" : ", Adjacent") << "> " << part << "("
+     << (whenAdjacent.empty() ? "" : ", Adjacent") << "> " << part << "("
      << firstColumn << ", " << beforeRow
      << "[row], row < tile.count ? tile.columns : 0);\n";
 }
@@ -81,7 +81,7 @@ std::string RowsEmitter::declarePartOf(int slot) {
      << " *const " << name << " = &" << elementOf(slot, part + ".first")
      << ";\n";
   std::string step =
-      isAdjacent.empty() ? std::to_string(layout.threads) : part + ".step";
+      whenAdjacent.empty() ? std::to_string(layout.threads) : part + ".step";
   return name + "[k * " + step + "]";
 }
 
@@ -185,7 +185,7 @@ LogicalResult RowsEmitter::printShared(const Slice &rows, const Slice &elements,
   for (unsigned result = 0; stores && result < written.size(); ++result)
     if (isElementResult(result)) {
       const OperandSlot &operand = slots.operands[slots.results[result]];
-      if (isAdjacent.empty()) {
+      if (whenAdjacent.empty()) {
         written[result] = declarePartOf(slots.results[result]);
         continue;
       }
@@ -197,7 +197,7 @@ LogicalResult RowsEmitter::printShared(const Slice &rows, const Slice &elements,
   // With adjacent columns, the stores have the condition: then a thread needs
   // fewer registers.
   std::string isUsed;
-  if (isAdjacent.empty())
+  if (whenAdjacent.empty())
     os << "if (!whole && !" << part << ".has(k))\n  continue;\n";
   else
     isUsed = "whole || " + part + ".has(k)";
@@ -207,7 +207,7 @@ LogicalResult RowsEmitter::printShared(const Slice &rows, const Slice &elements,
     if (written[result].empty())
       continue;
     Type storage = slots.operands[slots.results[result]].storage;
-    if (isAdjacent.empty())
+    if (whenAdjacent.empty())
       os << "heddle::write_evict_first<" << storedType(storage) << ">(&"
          << written[result] << ", " << storedExpression(value, storage)
          << ");\n";
@@ -216,7 +216,7 @@ LogicalResult RowsEmitter::printShared(const Slice &rows, const Slice &elements,
   }
   os.unindent() << "}\n";
   for (auto [result, name] : llvm::enumerate(written))
-    if (!name.empty() && !isAdjacent.empty())
+    if (!name.empty() && !whenAdjacent.empty())
       os << name << ".store_once(" << rowOf(slots.results[result]) << ", "
          << part << ", whole);\n";
   os.unindent() << "}\n";

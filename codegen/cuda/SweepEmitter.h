@@ -211,8 +211,8 @@ protected:
   /// rows and for few; empty for any other walk.
   llvm::SmallVector<DownBatch, 2> across;
   /// The condition under which threads have adjacent columns (columns.cuh);
-  /// empty if they never have.
-  std::string isAdjacent;
+  /// empty if they never have. If it is not, the walk has a parameter for it.
+  std::string whenAdjacent;
   std::string blockOfTile();
   std::string columnRanges(llvm::StringRef name);
   /// Begins a loop over the columns of the tile, or over those that the block

@@ -1,15 +1,16 @@
 // columns.cuh: columns of a thread, in elements of 16 bits.
 //
-// Where no order depends on the columns of a thread, it has adjacent columns if it can
-// access them as a vector: an access to one element costs as many instructions as one to
-// four. Otherwise consecutive threads have consecutive columns, so that accesses coalesce.
+// A sum of a column does not depend on the thread that has the column, nor does a mapped
+// element. So a thread may have adjacent columns, and access two, four or eight of them as
+// one vector, which costs as many instructions as one element. If a matrix is not aligned,
+// consecutive threads have consecutive columns, so that their accesses coalesce.
 #pragma once
 #include "rows.cuh"
 #include "shares.cuh"
 
 namespace heddle {
 
-// Whether all columns of a matrix can be loaded as vectors of `Items` elements.
+// Whether all columns of a matrix can be accessed as vectors of `Items` elements.
 template <int Items, class T>
 __device__ __forceinline__ bool has_vectors(long long columns, const T *matrix, long long stride) {
   static_assert((Items & (Items - 1)) == 0, "a power of two");
@@ -17,7 +18,7 @@ __device__ __forceinline__ bool has_vectors(long long columns, const T *matrix, 
 }
 
 // All threads of the block, with adjacent columns: each has `Items` of the first `left`
-// columns, or none. It has the members of a row_group.
+// columns, or none. It has those members of a row_group that walks use.
 template <int Threads, int Items> struct adjacent_columns {
   static constexpr int first = 0, lanes = Threads, count = 1;
   int end, present;

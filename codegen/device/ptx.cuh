@@ -167,8 +167,8 @@ __device__ __forceinline__ int reread(int x) {
 }
 
 // Ends the loads of the rows from `first_row` on, with a branch that is never taken. Without
-// the branch, ptxas may convert an element of 16 bits between two loads, and the second load
-// then waits for the first.
+// the branch, ptxas may convert an element, for instance of 16 bits, between two loads, and the
+// second load then waits for the first.
 __device__ __forceinline__ void end_loads(int first_row) {
   keep_order();
   if (reread(first_row) < 0)

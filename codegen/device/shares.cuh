@@ -36,9 +36,9 @@ template <class T> __device__ __forceinline__ int before_row(const T *row) {
 
 // The columns of a row that a thread processes at a time: of the `ItemsPerThread *
 // Threads` columns from `begin - before` on, every `step`-th from `first` on; none in a
-// row without columns. They are adjacent only if the thread then has all of them, or
-// none. The conditions are recomputed for each use, because one per element would take
-// too many registers.
+// row without columns. Adjacent columns need a row for which each thread has all of its
+// columns or none. The conditions are recomputed for each use, because one per element
+// would take too many registers.
 template <int Threads, int ItemsPerThread, bool Adjacent = false> struct column_slice {
   static constexpr int step = Adjacent ? 1 : Threads;
   long long first;

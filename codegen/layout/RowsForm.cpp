@@ -93,8 +93,10 @@ bool hasAdjacentColumns(fused::SweepOp sweep, const SegmentLayout &layout,
       any = true;
     }
   return any && layout.held.columns > 0 &&
-         (layout.columns ? layout.vector > 1 && !needsFunctions(sweep, segment)
-                         : goesDownColumns(layout, sweep, segment));
+         (layout.columns
+              ? layout.vector > 1 && llvm::isPowerOf2_64(layout.vector) &&
+                    !needsFunctions(sweep, segment)
+              : goesDownColumns(layout, sweep, segment));
 }
 
 bool dividesColumns(fused::SweepOp sweep, const SweepLayout &layout) {
@@ -256,7 +258,8 @@ int64_t shortRows(fused::SweepOp sweep, const SweepLayout &layout) {
   // latency of memory counts for each.
   bool ofColumns = reducesColumns && layout.heldWords <= mostWords &&
                    rowStateWords(sweep) <= kFewStateWords;
-  bool isSimple = !maps && layout.heldWords <= mostWordsOfReduced &&
+  bool isSimple = !maps && !reducesColumns &&
+                  layout.heldWords <= mostWordsOfReduced &&
                   rowStateWords(sweep) <= 1 && functionsOfElements(sweep) == 0;
   return ofColumns || isSimple ? 2 : 1;
 }
@@ -387,9 +390,15 @@ llvm::SmallVector<int64_t> columnsOfWarps(fused::SweepOp sweep,
   return entries;
 }
 
-bool hasPairedEntry(const SweepLayout &layout) {
-  return !layout.warpEntries.empty() && layout.heldWords == 1 &&
-         layout.shortRows == 1;
+bool hasPairedEntry(fused::SweepOp sweep, const SweepLayout &layout) {
+  if (layout.warpEntries.empty() || layout.heldWords != 1 ||
+      layout.shortRows != 1)
+    return false;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+    for (auto op : sweep.getSegmentBlock(s).getOps<fused::ReduceOp>())
+      if (op.getValue().getType().isF64())
+        return false;
+  return true;
 }
 
 bool holdsInEveryEntry(const SweepLayout &layout, int64_t columns) {

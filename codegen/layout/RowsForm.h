@@ -34,8 +34,8 @@ static_assert(kPartItems * 256 == runtime::kPartColumns);
 inline constexpr int64_t kWarpColumns = 32 * kHeldItems,
                          kBlockColumns = 256 * kHeldItems;
 
-/// The most columns of a row of which a group of threads takes two at a time in
-/// an entry of its own, and the most threads of such a group.
+/// In the entry for pairs of rows, a group of threads takes two rows at a time.
+/// The most threads of a group, and the most columns of a row.
 inline constexpr int64_t kPairedLanes = 4,
                          kPairedColumns = kPairedLanes * kHeldItems;
 
@@ -52,11 +52,12 @@ bool goesDownColumns(const SegmentLayout &layout, fused::SweepOp sweep,
                      unsigned segment);
 bool goesDownColumns(fused::SweepOp sweep, const SweepLayout &layout);
 
-/// Whether the threads that go down columns of a segment, or map elements of
-/// rows that blocks share, may have adjacent columns, to access them as
-/// vectors: if all elements have 16 bits. Vectors of larger elements are not
-/// faster. The code of an element is printed for both orders of columns, and
-/// needs too many registers if a sweep that maps elements has functions.
+/// Whether threads may have adjacent columns, to access them as vectors: in
+/// held sweeps, those that go down columns of a segment, and those that map
+/// several columns of rows which blocks share, if all elements of the segment
+/// have 16 bits. Vectors of larger elements are not faster. A segment that maps
+/// elements, and needs functions for elements or columns, would need too many
+/// registers: the code is printed for both orders of columns.
 bool hasAdjacentColumns(fused::SweepOp sweep, const SegmentLayout &layout,
                         unsigned segment);
 
@@ -109,8 +110,10 @@ int64_t rowStateWords(fused::SweepOp sweep);
 int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout);
 
 /// The rows of more columns, up to kHeldItems for each thread, that a group of
-/// threads loads before it processes them: two if it then needs few registers.
-/// Rows whose elements are mapped, too, are in registers for longer.
+/// threads loads before it processes them: two if columns are reduced and
+/// need few words, or if rows have few words and no function, and neither
+/// elements are mapped nor columns reduced. Mapped rows stay in registers for
+/// longer.
 int64_t shortRows(fused::SweepOp sweep, const SweepLayout &layout);
 
 /// Whether blocks that divide a row hold their parts in registers: if enough
@@ -157,11 +160,11 @@ llvm::SmallVector<int64_t> columnsOfHeldRows(fused::SweepOp sweep,
 llvm::SmallVector<int64_t> columnsOfWarps(fused::SweepOp sweep,
                                           const SweepLayout &layout);
 
-/// Whether a sweep has an entry for rows of at most kPairedColumns columns
-/// alone, of which a group of threads loads two before it processes them: if it
-/// has entries in which a warp has each row, and a column needs one word. In
-/// those entries, wider rows leave registers for one row only.
-bool hasPairedEntry(const SweepLayout &layout);
+/// Whether a sweep has the entry for pairs of rows: if it has entries in which
+/// a warp has each row, a column needs one word, no reduction is in f64, and
+/// other entries load one row at a time. Those hold wider rows, which leave no
+/// registers for two.
+bool hasPairedEntry(fused::SweepOp sweep, const SweepLayout &layout);
 
 /// Whether the general entry has the form that holds rows of `columns` columns,
 /// more than mostHeldColumns(): if a thread holds them in half as many

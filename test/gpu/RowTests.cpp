@@ -224,8 +224,8 @@ func.func @shares(%x: !mats {foreach.donate = 0 : i64}) -> (!mats, !list) {
   HEDDLE_SKIP_WITHOUT_GPU();
 }
 
-// Elements of 16 bits, which threads access as vectors of two and four adjacent
-// columns, if all matrices of a tile are aligned.
+// Elements of 16 bits, which threads access as vectors of two, four and eight
+// adjacent columns, if all matrices of a tile are aligned.
 TEST(RowTest, ColumnsOf16BitsHaveTheBitsOfTheCpu) {
   const std::string types = R"mlir(
 !mats = !foreach.list<tensor<?x?xbf16>>
@@ -237,6 +237,14 @@ func.func @maps(%x: !mats {foreach.donate = 0 : i64}, %g: !mats, %mean: !list, %
     %a = arith.mulf %g, %m : f32
     %b = arith.mulf %a, %c : f32
     %y = arith.subf %x, %b : f32
+    foreach.yield %y : f32
+  }
+  return %y : !mats
+})mlir",
+                    rows = types + R"mlir(
+func.func @rows(%x: !mats {foreach.donate = 0 : i64}, %mean: !list) -> !mats {
+  %y = foreach.map (%x = %x[i, j] as f32 : !mats, %m = %mean[i] : !list) -> !mats {
+    %y = arith.mulf %x, %m : f32
     foreach.yield %y : f32
   }
   return %y : !mats
@@ -282,6 +290,7 @@ func.func @sums(%x: !mats, %g: !mats) -> !list {
   for (auto [x, g] : {std::pair{0, 0}, {2, 2}, {4, 8}, {1, 1}, {2, 3}}) {
     SCOPED_TRACE(testing::Message() << x << " and " << g);
     compare(maps, "x", {{"x", x}, {"g", g}, {"col", x}});
+    compare(rows, "x", {{"x", 4 * x}});
     compare(sums, "sum", {{"x", x}, {"g", g}});
   }
   HEDDLE_SKIP_WITHOUT_GPU();

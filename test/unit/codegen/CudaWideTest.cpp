@@ -234,7 +234,10 @@ func.func @across_columns(%x: !mats {foreach.donate = 0 : i64}, %col: !vecs, %me
     foreach.yield %x : f32
   }
   %down = foreach.reduce add along i (%y = %y[i, j] : !mats) -> !vecs {
-    foreach.yield %y : f32
+    %j = foreach.index j : i64
+    %f = arith.sitofp %j : i64 to f32
+    %z = arith.mulf %y, %f : f32
+    foreach.yield %z : f32
   }
   %least = foreach.reduce min along i (%x = %x[i, j] : !mats) -> !vecs {
     foreach.yield %x : f32
@@ -441,6 +444,35 @@ func.func @half_products(%x: !mats, %g: !mats, %col: !vecs) -> (!vecs, !vecs) {
   return %sum, %at : !vecs, !vecs
 })mlir";
 
+/// One matrix, without an operand of columns, has vectors of 8.
+constexpr const char *kHalfRowScale = R"mlir(
+!mats = !foreach.list<tensor<?x?xbf16>>
+!vecs = !foreach.list<tensor<?xf32>>
+func.func @half_row_scale(%x: !mats, %mean: !vecs) -> !mats {
+  %y = foreach.map (%x = %x[i, j] as f32 : !mats, %m = %mean[i] : !vecs) -> !mats {
+    %y = arith.mulf %x, %m : f32
+    foreach.yield %y : f32
+  }
+  return %y : !mats
+})mlir";
+
+/// Positions of columns, and of rows.
+constexpr const char *kHalfPositions = R"mlir(
+!mats = !foreach.list<tensor<?x?xbf16>>
+!vecs = !foreach.list<tensor<?xf32>>
+func.func @half_positions(%x: !mats) -> !vecs {
+  %sum = foreach.reduce add along i (%x = %x[i, j] as f32 : !mats) -> !vecs {
+    %j = foreach.index j : i64
+    %i = foreach.index i : i64
+    %fj = arith.sitofp %j : i64 to f32
+    %fi = arith.sitofp %i : i64 to f32
+    %a = arith.mulf %x, %fj : f32
+    %y = arith.addf %a, %fi : f32
+    foreach.yield %y : f32
+  }
+  return %sum : !vecs
+})mlir";
+
 class CudaAdjacentColumns : public testing::TestWithParam<const char *> {};
 
 // A thread has adjacent columns if rows and columns are aligned for a vector;
@@ -461,7 +493,8 @@ TEST_P(CudaAdjacentColumns, GiveTheBitsOfTheCpu) {
 
 INSTANTIATE_TEST_SUITE_P(, CudaAdjacentColumns,
                          testing::Values(kHalfScale, kHalfProducts,
-                                         kDoubleColumns),
+                                         kDoubleColumns, kHalfRowScale,
+                                         kHalfPositions),
                          [](const auto &info) {
                            llvm::StringRef text = info.param;
                            text = text.split("@").second;
