@@ -52,12 +52,11 @@ bool goesDownColumns(const SegmentLayout &layout, fused::SweepOp sweep,
                      unsigned segment);
 bool goesDownColumns(fused::SweepOp sweep, const SweepLayout &layout);
 
-/// Whether threads may have adjacent columns, to access them as vectors: in
-/// held sweeps, those that go down columns of a segment, and those that map
-/// several columns of rows which blocks share, if all elements of the segment
-/// have 16 bits. Vectors of larger elements are not faster. A segment that maps
-/// elements, and needs functions for elements or columns, would need too many
-/// registers: the code is printed for both orders of columns.
+/// Whether threads may have adjacent columns, to access them as vectors:
+/// threads that go down columns, or map several columns of rows that blocks
+/// share. All elements of the segment have 16 bits; vectors of larger ones are
+/// not faster. The code is printed for both orders of columns, which takes too
+/// many registers if a map needs functions for elements or columns.
 bool hasAdjacentColumns(fused::SweepOp sweep, const SegmentLayout &layout,
                         unsigned segment);
 
@@ -110,10 +109,9 @@ int64_t rowStateWords(fused::SweepOp sweep);
 int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout);
 
 /// The rows of more columns, up to kHeldItems for each thread, that a group of
-/// threads loads before it processes them: two if columns are reduced and
-/// need few words, or if rows have few words and no function, and neither
-/// elements are mapped nor columns reduced. Mapped rows stay in registers for
-/// longer.
+/// threads loads before it processes them: one, or two in two cases. Columns
+/// are reduced, and need few words. Or only rows and members are reduced,
+/// nothing is mapped, and a row needs few words and no functions.
 int64_t shortRows(fused::SweepOp sweep, const SweepLayout &layout);
 
 /// Whether blocks that divide a row hold their parts in registers: if enough
