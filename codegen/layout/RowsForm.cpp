@@ -67,20 +67,19 @@ bool goesDownColumns(fused::SweepOp sweep, const SweepLayout &layout) {
   return true;
 }
 
-static bool isFunction(Operation &op) {
-  return isa<arith::DivFOp>(op) || op.getDialect()->getNamespace() == "math";
-}
-
-/// Whether elements or columns need divisions, roots, exponentials and so on.
-static bool needsFunctions(fused::SweepOp sweep, unsigned segment) {
+/// The divisions, roots, exponentials and so on that compute values of `wanted`
+/// levels.
+static int64_t functionsOf(fused::SweepOp sweep, unsigned segment,
+                           ArrayRef<Level> wanted) {
   auto levels = fused::Levels::infer(sweep, segment);
-  return failed(levels) ||
-         llvm::any_of(sweep.getSegmentBlock(segment).without_terminator(),
-                      [&](Operation &op) {
-                        Level level = levels->of(op.getResult(0)).level;
-                        return isFunction(op) && (level == Level::element ||
-                                                  level == Level::column);
-                      });
+  if (failed(levels))
+    return 0;
+  return llvm::count_if(
+      sweep.getSegmentBlock(segment).without_terminator(), [&](Operation &op) {
+        return (isa<arith::DivFOp>(op) ||
+                op.getDialect()->getNamespace() == "math") &&
+               llvm::is_contained(wanted, levels->of(op.getResult(0)).level);
+      });
 }
 
 bool hasAdjacentColumns(fused::SweepOp sweep, const SegmentLayout &layout,
@@ -95,7 +94,8 @@ bool hasAdjacentColumns(fused::SweepOp sweep, const SegmentLayout &layout,
   return any && layout.held.columns > 0 &&
          (layout.columns
               ? layout.vector > 1 && llvm::isPowerOf2_64(layout.vector) &&
-                    !needsFunctions(sweep, segment)
+                    !functionsOf(sweep, segment,
+                                 {Level::element, Level::column})
               : goesDownColumns(layout, sweep, segment));
 }
 
@@ -229,15 +229,11 @@ static constexpr int64_t kFewStateWords = 4;
 /// row with many functions would take seconds to compile.
 static constexpr int64_t kFewFunctions = 4;
 
-/// The divisions, roots, exponentials and so on of an element.
+/// The divisions, roots, exponentials and so on of elements, in all segments.
 static int64_t functionsOfElements(fused::SweepOp sweep) {
   int64_t count = 0;
-  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
-    auto levels = fused::Levels::infer(sweep, s);
-    for (Operation &op : sweep.getSegmentBlock(s).without_terminator())
-      count += succeeded(levels) && isFunction(op) &&
-               levels->of(op.getResult(0)).level == Level::element;
-  }
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+    count += functionsOf(sweep, s, Level::element);
   return count;
 }
 
