@@ -123,8 +123,7 @@ void RowsEmitter::declareRowPointers(
       continue;
     StringRef field = StringRef(pointers[slot]).split('.').second;
     std::string name = scope.fresh((field + "_row").str());
-    os << "auto *const " << name << " = heddle::in_global(" << pointers[slot]
-       << " + row * " << pointers[slot + 1]
+    os << "auto *const " << name << " = heddle::in_global(" << rowOf(slot)
        << (goesDown ? " + " + firstColumn : "") << ");\n";
     rowPointers[slot] = name;
   }

@@ -115,6 +115,11 @@ RowsEmitter::Slice RowsEmitter::sliceOf(ArrayRef<Value> roots,
   return slice;
 }
 
+/// The address of the current row of a matrix.
+std::string RowsEmitter::rowOf(int slot) const {
+  return pointers[slot] + " + row * " + pointers[slot + 1];
+}
+
 /// The element of an operand in `column`; for a matrix, of the current row.
 std::string RowsEmitter::elementOf(int slot, const Twine &column) const {
   if (std::string row = rowPointers.lookup(slot); !row.empty())

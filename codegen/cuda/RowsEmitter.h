@@ -85,6 +85,7 @@ private:
   void emitPrefetch(const Batch &batch, llvm::StringRef parameter,
                     llvm::StringRef column, llvm::StringRef there);
   void takePrefetched(const Batch &batch, llvm::StringRef next);
+  std::string rowOf(int slot) const;
   std::string elementOf(int slot, const llvm::Twine &column) const;
   std::string loadOf(mlir::BlockArgument argument,
                      const llvm::Twine &column) const;
@@ -123,7 +124,6 @@ private:
   void beginSharedColumns();
   void declarePart();
   std::string declarePartOf(int slot);
-  std::string rowOf(int slot) const;
   // Rows in registers (HeldRows.cpp).
   std::string group, firstRow, nthRow; // variables
   std::string heldItems, rowsAtOnce;   // constants

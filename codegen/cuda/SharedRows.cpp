@@ -85,11 +85,6 @@ std::string RowsEmitter::declarePartOf(int slot) {
   return name + "[k * " + step + "]";
 }
 
-/// The address of the current row of a matrix.
-std::string RowsEmitter::rowOf(int slot) const {
-  return pointers[slot] + " + row * " + pointers[slot + 1];
-}
-
 void RowsEmitter::beginSharedColumns() {
   os << "#pragma unroll\nfor (int k = 0; k < " << slots.vector << "; ++k) {\n";
   os.indent();
