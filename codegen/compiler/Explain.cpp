@@ -172,11 +172,11 @@ json::Object Explanation::describeCopy(const fused::CopiedValue &copy) {
                                   compilation.getProgram())}};
 }
 
-/// Whether blocks divide the rows of a node into at most `most` parts.
+/// Whether blocks divide all rows of a node into at most `most` short parts.
 static bool dividesRows(const PlanNode &node, int64_t most,
                         const PlanShapes &shapes) {
   int64_t blocks = shapes.blocksPerTile(node.table);
-  return blocks > 1 && blocks <= most;
+  return blocks > 1 && blocks <= most && shapes.haveShortParts(node.table);
 }
 
 /// The variant that runs for `tiles` tiles if the data does not fit in the L2

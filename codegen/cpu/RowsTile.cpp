@@ -76,9 +76,9 @@ private:
   Value *tileIndex, *first = nullptr, *count = nullptr, *columns = nullptr,
                     *columnBase = nullptr;
   /// The lanes of a row and their binary logarithm, the groups of so many lanes
-  /// in a block, and whether rows are held.
+  /// in a block, whether rows are held, and whether a lane has adjacent columns.
   Value *lanesOfRow = nullptr, *laneBits = nullptr, *groupCount = nullptr,
-        *isHeld = nullptr;
+        *isHeld = nullptr, *isAdjacent = nullptr;
   Value *group = nullptr; // the first lane of the row's group
   bool perGroup = false;  // each group has its own column states
   llvm::SmallVector<Running, 4> running;
@@ -198,17 +198,30 @@ void RowsTile::emitElement(Walk &walk, Value *r, Value *column, Value *lane) {
     store(*result, at);
 }
 
-/// Lane t takes columns begin + t, begin + t + lanes, ....
+/// Lane t takes columns begin + t, begin + t + lanes, ..., or so many groups of
+/// adjacent columns. There is a loop for each case, so that LLVM knows the
+/// distance of two lanes and can vectorize both.
 void RowsTile::emitElementsBetween(Walk &walk, Value *r, Value *begin,
                                    Value *end) {
-  Value *most =
-      b.CreateAdd(b.CreateSub(end, begin), b.CreateSub(lanesOfRow, ir.i64(1)));
-  ir.loop(b.CreateLShr(most, laneBits), "round", [&](Value *round) {
-    Value *base = b.CreateAdd(begin, b.CreateMul(round, lanesOfRow));
-    Value *left = ir.smaller(b.CreateSub(end, base), lanesOfRow);
-    ir.loop(left, "lane",
-            [&](Value *t) { emitElement(walk, r, b.CreateAdd(base, t), t); });
-  });
+  auto emit = [&](int64_t adjacent) {
+    Value *span = b.CreateMul(lanesOfRow, ir.i64(adjacent));
+    Value *rounds = b.CreateUDiv(
+        b.CreateAdd(b.CreateSub(end, begin), b.CreateSub(span, ir.i64(1))),
+        span);
+    ir.loop(rounds, "round", [&](Value *round) {
+      Value *base = b.CreateAdd(begin, b.CreateMul(round, span));
+      Value *left = ir.smaller(
+          b.CreateUDiv(b.CreateSub(end, base), ir.i64(adjacent)), lanesOfRow);
+      ir.loop(ir.i64(adjacent), "adjacent", [&](Value *k) {
+        ir.loop(left, "lane", [&](Value *t) {
+          Value *own = b.CreateAdd(b.CreateMul(t, ir.i64(adjacent)), k);
+          emitElement(walk, r, b.CreateAdd(base, own), t);
+        });
+      });
+    });
+  };
+  ir.when(isAdjacent, [&] { emit(kAdjacentInRow); });
+  ir.when(b.CreateNot(isAdjacent), [&] { emit(1); });
 }
 
 /// Combines the lanes of each part of the row, then the parts as if each were a
@@ -389,6 +402,14 @@ void RowsTile::findGroups() {
                             ir.i64(llvm::Log2_64(layout.threads)));
   lanesOfRow = b.CreateShl(ir.i64(1), laneBits);
   groupCount = b.CreateLShr(ir.i64(layout.threads), laneBits);
+  Value *isMultiple =
+      b.CreateICmpEQ(b.CreateAnd(columns, ir.i64(kAdjacentInRow - 1)),
+                     ir.i64(0));
+  Value *mayBeAdjacent =
+      hasAdjacentParts(context.sweep, segment.number)
+          ? b.getTrue()
+          : b.CreateICmpSLE(columns, ir.i64(layout.wholeColumns));
+  isAdjacent = b.CreateAnd(isMultiple, mayBeAdjacent);
 }
 
 /// The elements of a row that a lane has at most.

@@ -105,7 +105,9 @@ void DeviceFunctions::block(StringRef head, llvm::function_ref<void()> body) {
 }
 
 bool DeviceFunctions::takes(StringRef name, StringRef parameter) const {
-  return llvm::is_contained(signatures.lookup(name).parameters, parameter);
+  Signature signature = signatures.lookup(name);
+  return llvm::is_contained(signature.parameters, parameter) ||
+         llvm::is_contained(signature.constants, parameter);
 }
 
 std::string DeviceFunctions::call(

@@ -36,12 +36,14 @@ static int64_t fewestOfPart(int64_t fewest, int64_t ofPart, int64_t mostParts) {
 /// The columns that each thread has at least in any part of a row whose blocks
 /// are a cluster. Fewer than half of the columns that a thread holds, which the
 /// forms of whole rows have.
-static int64_t sureItemsOfPart(int64_t wholeColumns, int64_t threads) {
+static int64_t sureItemsOfPart(int64_t wholeColumns, int64_t threads,
+                               bool adjacent) {
   int64_t ofPart = runtime::partColumns(wholeColumns);
-  return std::min(
+  int64_t sure = std::min(
       fewestOfPart(wholeColumns + 1, ofPart, runtime::kMostClusterParts) /
           threads,
       ofPart / threads / 2 - 1);
+  return adjacent ? sure / kAdjacentInRow * kAdjacentInRow : sure;
 }
 
 /// The same for long parts.
@@ -53,10 +55,70 @@ static int64_t sureItemsOfLongPart(int64_t wholeColumns, int64_t threads) {
          threads;
 }
 
+/// Whether `condition` is a disjunction.
+static bool isDisjunction(StringRef condition) {
+  int open = 0;
+  for (size_t at = 0; at < condition.size(); ++at) {
+    open += (condition[at] == '(') - (condition[at] == ')');
+    if (open == 0 && condition.substr(at).starts_with("||"))
+      return true;
+  }
+  return false;
+}
+
+/// Prints a branch of the process function that calls a function of the segment
+/// if `condition` holds, and no branch before was taken. There is one more
+/// branch for adjacent columns, if the rows may have them and the function has a
+/// form for them.
+void SegmentEmitter::emitBranches(
+    StringRef condition, StringRef part,
+    ArrayRef<std::pair<StringRef, StringRef>> constants, bool mayBeAdjacent) {
+  auto branch = [&](const Twine &when, StringRef adjacent) {
+    SmallVector<std::pair<StringRef, StringRef>> all(constants);
+    all.push_back({"Adjacent", adjacent});
+    std::string text = when.str();
+    os << "else" << (text.empty() ? "" : " if (" + text + ")") << "\n  "
+       << callOf(part, all) << ";\n";
+  };
+  if (mayBeAdjacent &&
+      names.functions->takes(functionName(part), "Adjacent")) {
+    if (condition.empty())
+      branch("adjacent", "true");
+    else if (isDisjunction(condition))
+      branch("adjacent && (" + condition + ")", "true");
+    else
+      branch("adjacent && " + condition, "true");
+  }
+  branch(condition, "false");
+}
+
+/// The same for a tile of rows that threads hold. Blocks exchange states of
+/// parts alone, so the forms are the same in every entry.
+void SegmentEmitter::emitHeldBranches(const Twine &condition, int64_t items,
+                                      int64_t sure, int64_t lanes) {
+  std::string number[] = {std::to_string(items), std::to_string(sure),
+                          std::to_string(lanes)};
+  emitBranches(condition.str(), "held",
+               {{"Clusters", "false"},
+                {"Items", number[0]},
+                {"Sure", number[1]},
+                {"Lanes", number[2]}});
+}
+
+/// The call for a tile of narrow rows, which have the same order in both forms.
+std::string SegmentEmitter::callOfNarrow(int64_t items, int64_t sure) const {
+  std::string number[] = {std::to_string(items), std::to_string(sure)};
+  return callOf("held", {{"Clusters", "false"},
+                         {"Items", number[0]},
+                         {"Sure", number[1]},
+                         {"Lanes", "0"},
+                         {"Adjacent", "false"}}) +
+         ";\n";
+}
+
 /// Prints the forms of the entry for pairs of rows, and of those in which a
 /// warp has each row. They have no other forms of rows that are not narrow.
-void SegmentEmitter::emitWarpForms(
-    llvm::function_ref<std::string(int64_t, int64_t, int64_t)> held) {
+void SegmentEmitter::emitWarpForms() {
   constexpr int64_t lanes = 32;
   // Whether the entry is one of those for rows of at least so many columns.
   auto isEntryFrom = [&](int64_t columns) {
@@ -67,37 +129,21 @@ void SegmentEmitter::emitWarpForms(
     std::string any = llvm::join(entries, " || ");
     return entries.size() > 1 ? "(" + any + ")" : any;
   };
-  auto form = [&](int64_t items, int64_t columns) {
-    std::string which = isEntryFrom(columns), wider = isEntryFrom(columns + 1),
-                number = std::to_string(columns),
-                fits = " && tile.columns <= " + number;
-    // The narrowest form has rows of any power of two, and no entry of its own.
-    bool isNarrowest = items == kHeldItems;
-    std::string isWhole =
-        isNarrowest ? fits + " && heddle::is_power_of_two(tile.columns)"
-                    : " && tile.columns == " + number;
-    os << "else if (" << which << isWhole << ")\n  "
-       << held(items, items, lanes) << "else if (";
-    if (isNarrowest)
-      os << which << fits;
-    else if (wider.empty())
-      os << which;
-    else
-      os << "Held == " << number << " || (" << wider << fits << ")";
-    os << ")\n  " << held(items, items / 2, lanes);
-  };
   if (layout.warpEntries.empty())
     return;
-  if (hasPairedEntry(sweep, layout)) {
-    std::string isPaired = "Held == " + std::to_string(kPairedColumns);
-    os << "else if (" << isPaired
-       << " && heddle::is_power_of_two(tile.columns))\n  "
-       << held(kHeldItems, kHeldItems, kPairedLanes) << "else if (" << isPaired
-       << ")\n  " << held(kHeldItems, kHeldItems / 2, kPairedLanes);
+  if (hasPairedEntry(sweep, layout))
+    emitHeldBranches("Held == " + Twine(kPairedColumns), kHeldItems,
+                     kHeldItems / 2, kPairedLanes);
+  emitHeldBranches(isEntryFrom(kWarpColumns) +
+                       " && tile.columns <= " + Twine(kWarpColumns),
+                   kHeldItems, kHeldItems / 2, lanes);
+  for (int64_t columns : layout.warpEntries) {
+    std::string wider = isEntryFrom(columns + 1),
+                number = std::to_string(columns), which = "Held == " + number;
+    if (!wider.empty())
+      which += " || (" + wider + " && tile.columns <= " + number + ")";
+    emitHeldBranches(which, columns / lanes, columns / lanes / 2, lanes);
   }
-  form(kHeldItems, kWarpColumns);
-  for (int64_t columns : layout.warpEntries)
-    form(columns / lanes, columns);
 }
 
 /// Prints the call of a walk, in the form that the alignment of the tile
@@ -113,126 +159,133 @@ void SegmentEmitter::emitWalkCall() {
 
 /// Prints the processing of a tile of rows that are wider than those before.
 void SegmentEmitter::emitWideTile() {
-  os << "else";
-  if (across.empty()) {
-    os << (whenAdjacent.empty() ? "\n  " : " ");
+  if (!whenAdjacent.empty()) {
+    os << "else ";
     emitWalkCall();
     return;
   }
-  auto walk = [&](const DownBatch &batch) {
-    return callOf("walk", {{"Items", std::to_string(batch.columns)},
-                           {"Rows", std::to_string(batch.rows)}}) +
-           ";\n";
+  if (across.empty())
+    return emitBranches("", "walk", {{"Clusters", "false"}});
+  auto walk = [&](StringRef condition, const DownBatch &batch) {
+    std::string columns = std::to_string(batch.columns),
+                rows = std::to_string(batch.rows);
+    emitBranches(condition, "walk", {{"Items", columns}, {"Rows", rows}});
   };
-  os << " if (tile.count > " << kFewRows << ")\n  " << walk(across.front())
-     << "else\n  " << walk(across.back());
+  walk("tile.count > " + std::to_string(kFewRows), across.front());
+  walk("", across.back());
 }
 
 /// Prints the processing of a tile whose rows are held, or are not. An entry
 /// for held rows, which have at most `Held` columns, has no form of wider rows.
-/// The first of these entries has further forms for whole rows, in which no
-/// column has to be compared. If blocks would divide a tile of wider rows, one
-/// of them processes a tile of held rows.
+/// If blocks would divide a tile of wider rows, one of them processes a tile of
+/// held rows.
 void SegmentEmitter::emitHeldTile() {
-  // Blocks exchange states of parts alone, so the other forms are the same in
-  // every entry.
-  auto held = [&](int64_t items, int64_t sure, int64_t lanes = 0) {
-    return callOf("held", {{"Clusters", "false"},
-                           {"Items", std::to_string(items)},
-                           {"Sure", std::to_string(sure)},
-                           {"Lanes", std::to_string(lanes)}}) +
-           ";\n";
-  };
   auto upTo = [](int64_t columns) {
     return "tile.columns <= " + std::to_string(columns);
   };
-  std::string fits = upTo(slots.held.columns),
-              single = "if (tile.columns == 1)\n  " + held(1, 1) + "else";
-  if (!slots.columns) {
-    int64_t most = mostHeldColumns(sweep, layout, segment);
-    bool holdsWide = most > slots.held.columns;
-    ArrayRef<int64_t> entries;
-    if (hasHeldEntry(sweep))
-      entries = layout.heldEntries;
-    std::string whole = "heddle::is_power_of_two(tile.columns)",
-                isFirst = entries.empty()
-                              ? ""
-                              : "Held == " + std::to_string(entries.front()),
-                orFirst = entries.empty() ? "" : isFirst + " || ";
-    os << single << " if (tile.columns == " << kNarrowItems - 1 << ")\n  "
-       << held(kNarrowItems - 1, kNarrowItems - 1)
-       << "else if (tile.columns <= " << kNarrowItems << ")\n  "
-       << held(kNarrowItems, 0);
-    if (!entries.empty()) {
-      emitWarpForms(held);
-      os << "else if (" << isFirst << " && " << fits << " && " << whole
-         << ")\n  " << held(kHeldItems, kHeldItems);
-    }
-    os << "else if (" << (holdsWide ? "" : orFirst) << fits << ")\n  "
-       << held(kHeldItems, kHeldItems / 2);
-    if (holdsWide && !entries.empty())
-      os << "else if (" << isFirst << " && " << whole << ")\n  "
-         << held(kPartItems, kPartItems);
-    if (holdsWide)
-      os << "else if (" << orFirst << upTo(most) << ")\n  "
-         << held(kPartItems, kPartItems / 2);
-    // The entry for long parts traverses wide rows that have others.
-    int64_t longColumns = runtime::longPartColumns(layout.wholeColumns);
-    std::string isLong = "Held == " + std::to_string(longColumns),
-                notLong =
-                    layout.longParts
-                        ? "Held != " + std::to_string(longColumns) + " && "
-                        : "";
-    for (int64_t columns : llvm::drop_begin(entries, !entries.empty())) {
-      int64_t items = columns / layout.threads;
-      os << "else if (";
-      if (!holdsInEveryEntry(layout, columns))
-        os << "Held == " << columns;
-      else if (layout.longParts)
-        os << notLong << "(Held == " << columns << " || " << upTo(columns)
-           << ")";
-      else
-        os << "Held == " << columns << " || " << upTo(columns);
-      os << ")\n  " << held(items, items / 2);
-    }
-    std::string longParts = layout.longParts ? ", true" : "";
-    if (layout.longParts)
-      os << "else if (" << isLong << " && tile.columns > "
-         << runtime::mostShortColumns(layout.wholeColumns)
-         << " && heddle::holds_parts(params.table, tile.columns, "
-         << layout.wholeColumns << ", " << longColumns / layout.threads
-         << longParts << "))\n  "
-         << held(longColumns / layout.threads,
-                 sureItemsOfLongPart(layout.wholeColumns, layout.threads));
-    int64_t ofPart = runtime::partColumns(layout.wholeColumns) / layout.threads;
-    std::string sureOfPart =
-        hasClusterEntry(sweep) ? "Clusters ? " +
-                                     std::to_string(sureItemsOfPart(
-                                         layout.wholeColumns, layout.threads)) +
-                                     " : 0"
-                               : "0";
-    if (layout.heldParts)
-      os << "else if (" << notLong
-         << "heddle::holds_parts(params.table, tile.columns, "
-         << layout.wholeColumns << ", " << ofPart << longParts << "))\n  "
-         << callOf("held", {{"Items", std::to_string(ofPart)},
-                            {"Sure", sureOfPart},
-                            {"Lanes", "0"}})
-         << ";\n";
-    emitWideTile();
+  std::string fits = upTo(slots.held.columns);
+  if (slots.columns) {
+    os << "if (" << fits << ") {\n";
+    os.indent();
+    os << "if (" << blockOfTile() << " > 0)\n  return;\n"
+       << "if (tile.columns == 1)\n  " << callOfNarrow(1, 1);
+    emitHeldBranches("", kHeldItems, 0, 0);
+    if (slots.endsMembers)
+      os << "if (heddle::arrives_last(&params.table.tickets[tile.member], "
+            "tile.tiles))\n  "
+         << callOf("end") << ";\n";
+    os << "return;\n";
+    os.unindent() << "}\n";
     return;
   }
-  fits = "if (" + fits + ")";
-  os << fits << " {\n";
-  os.indent();
-  os << "if (" << blockOfTile() << " > 0)\n  return;\n"
-     << single << "\n  " << held(kHeldItems, 0);
-  if (slots.endsMembers)
-    os << "if (heddle::arrives_last(&params.table.tickets[tile.member], "
-          "tile.tiles))\n  "
-       << callOf("end") << ";\n";
-  os << "return;\n";
-  os.unindent() << "}\n";
+  bool adjacentParts = hasAdjacentParts(sweep, segment);
+  int64_t most = mostHeldColumns(sweep, layout, segment);
+  bool holdsWide = most > slots.held.columns;
+  ArrayRef<int64_t> entries;
+  if (hasHeldEntry(sweep))
+    entries = layout.heldEntries;
+  std::string orFirst =
+      entries.empty() ? ""
+                      : "Held == " + std::to_string(entries.front()) + " || ";
+  if (names.functions->takes(functionName("held"), "Adjacent") ||
+      names.functions->takes(functionName("walk"), "Adjacent"))
+    os << "const bool adjacent = heddle::has_adjacent(tile.columns)"
+       << (adjacentParts
+               ? ""
+               : " && " + upTo(layout.wholeColumns))
+       << ";\n";
+  int64_t ofPart = runtime::partColumns(layout.wholeColumns) / layout.threads;
+  std::string itemsOfPart = std::to_string(ofPart);
+  // All rows of the entry for clusters have parts that are held.
+  if (hasClusterEntry(sweep)) {
+    std::string sure = std::to_string(sureItemsOfPart(
+        layout.wholeColumns, layout.threads, adjacentParts));
+    auto call = [&](StringRef adjacent) {
+      return callOf("held", {{"Items", itemsOfPart},
+                             {"Sure", sure},
+                             {"Lanes", "0"},
+                             {"Adjacent", adjacent}}) +
+             ";\n";
+    };
+    os << "if constexpr (Clusters) {\n";
+    os.indent();
+    if (adjacentParts)
+      os << "if (adjacent)\n  " << call("true") << "else\n  ";
+    os << call("false");
+    os.unindent() << "} else ";
+  }
+  os << "if (tile.columns == 1)\n  " << callOfNarrow(1, 1)
+     << "else if (tile.columns == " << kNarrowItems - 1 << ")\n  "
+     << callOfNarrow(kNarrowItems - 1, kNarrowItems - 1)
+     << "else if (tile.columns <= " << kNarrowItems << ")\n  "
+     << callOfNarrow(kNarrowItems, 0);
+  if (!entries.empty())
+    emitWarpForms();
+  emitHeldBranches((holdsWide ? "" : orFirst) + fits, kHeldItems,
+                   kHeldItems / 2);
+  if (holdsWide)
+    emitHeldBranches(orFirst + upTo(most), kPartItems, kPartItems / 2);
+  // The entry for long parts traverses wide rows that have others.
+  int64_t longColumns = runtime::longPartColumns(layout.wholeColumns);
+  std::string longEntry = std::to_string(longColumns),
+              notLong = layout.longParts ? "Held != " + longEntry + " && " : "";
+  for (int64_t columns : llvm::drop_begin(entries, !entries.empty())) {
+    std::string which = "Held == " + std::to_string(columns);
+    if (holdsInEveryEntry(layout, columns))
+      which += " || " + upTo(columns);
+    if (holdsInEveryEntry(layout, columns) && layout.longParts)
+      which = notLong + "(" + which + ")";
+    int64_t items = columns / layout.threads;
+    emitHeldBranches(which, items, items / 2);
+  }
+  auto holdsParts = [&](int64_t items) {
+    return "heddle::holds_parts(params.table, tile.columns, " +
+           std::to_string(layout.wholeColumns) + ", " + std::to_string(items) +
+           (layout.longParts ? ", true)" : ")");
+  };
+  if (layout.longParts) {
+    std::string items = std::to_string(longColumns / layout.threads),
+                sure = std::to_string(sureItemsOfLongPart(layout.wholeColumns,
+                                                          layout.threads));
+    emitBranches("Held == " + longEntry + " && tile.columns > " +
+                   std::to_string(
+                       runtime::mostShortColumns(layout.wholeColumns)) +
+                   " && " + holdsParts(longColumns / layout.threads),
+               "held",
+               {{"Clusters", "false"},
+                {"Items", items},
+                {"Sure", sure},
+                {"Lanes", "0"}},
+               /*mayBeAdjacent=*/false);
+  }
+  if (layout.heldParts)
+    emitBranches(notLong + holdsParts(ofPart), "held",
+                 {{"Clusters", "false"},
+                  {"Items", itemsOfPart},
+                  {"Sure", "0"},
+                  {"Lanes", "0"}},
+                 adjacentParts);
+  emitWideTile();
 }
 
 } // namespace heddle::cuda

@@ -147,12 +147,22 @@ RowsEmitter::argumentsOf(Level level, ArrayRef<BlockArgument> arguments) const {
   return found;
 }
 
+static bool isHalf(Type type) { return type.isF16() || type.isBF16(); }
+
+/// The type of the columns of a row that a thread has, as they are stored.
+std::string RowsEmitter::loadedColumns(Type storage) const {
+  return ("heddle::loaded_columns<" + storedType(storage) + ", " + heldItems +
+          ", decltype(" + group + ")>")
+      .str();
+}
+
 /// Loads operands of elements and of rows, for all phases.
 void RowsEmitter::loadHeld(ArrayRef<BlockArgument> ofElements,
                            ArrayRef<BlockArgument> ofRows) {
   if (ofElements.empty() && ofRows.empty())
     return;
-  llvm::DenseMap<Value, std::string> arrays; // of elements as they are stored
+  // Of elements as they are stored: in all cases, or only for several rows.
+  llvm::DenseMap<Value, std::string> arrays, stored;
   for (BlockArgument argument :
        llvm::concat<const BlockArgument>(ofElements, ofRows)) {
     bool isElement = levels.of(argument).level == Level::element;
@@ -162,8 +172,14 @@ void RowsEmitter::loadHeld(ArrayRef<BlockArgument> ofElements,
     // a conversion directly after a load would wait for it.
     Type storage =
         slots.operands[slots.inputs[argument.getArgNumber()]].storage;
-    if (isElement && goesDown && storage != argument.getType()) {
-      if (whenAdjacent.empty())
+    bool keepsStored = goesDown ? storage != argument.getType()
+                                : hasAdjacentForm() && isHalf(storage) &&
+                                      !layout.longParts;
+    if (isElement && keepsStored) {
+      if (hasAdjacentForm())
+        os << loadedColumns(storage) << ' ' << name << "[" << rowsAtOnce
+           << "];\n";
+      else if (whenAdjacent.empty())
         os << storedType(storage) << ' ' << name << "[" << rowsAtOnce << "]["
            << heldItems << "];\n";
       else
@@ -174,11 +190,16 @@ void RowsEmitter::loadHeld(ArrayRef<BlockArgument> ofElements,
                                      argument.getType()));
       continue;
     }
-    if (isElement && layout.longParts)
+    if (isElement && layout.longParts) {
       os << "heddle::held_elements<" << type << ", Items, " << layout.threads
          << ", " << longItems() << ", " << kLongRegisters << "> " << name << "["
          << rowsAtOnce << "];\n";
-    else
+      if (isHalf(storage)) {
+        stored[argument] = scope.fresh("stored_" + name);
+        os << loadedColumns(storage) << ' ' << stored[argument] << "["
+           << rowsAtOnce << "]; // if there are several rows\n";
+      }
+    } else
       os << type << ' ' << name << "[" << rowsAtOnce << "]"
          << (isElement ? "[" + heldItems + "]" : "") << ";\n";
     scope.bind(argument, name + "[" + nthRow + "]" + (isElement ? "[k]" : ""));
@@ -202,6 +223,32 @@ void RowsEmitter::loadHeld(ArrayRef<BlockArgument> ofElements,
         os << arrays[argument] << "[" << nthRow << "].load("
            << rowPointers[slots.inputs[argument.getArgNumber()]] << ", "
            << group << ", heddle::reread(" << group << ".present));\n";
+    } else if (!ofElements.empty() && hasAdjacentForm()) {
+      declarePresent();
+      for (BlockArgument argument : ofElements) {
+        std::string row = rowPointers[slots.inputs[argument.getArgNumber()]],
+                    columns = group + ", " + present;
+        auto load = [&](StringRef array) {
+          os << array << "[" << nthRow << "].load(" << row << ", " << columns
+             << ");\n";
+        };
+        if (arrays.contains(argument)) {
+          load(arrays[argument]);
+          continue;
+        }
+        bool isStored = stored.contains(argument);
+        if (isStored)
+          os << "if constexpr (" << rowsAtOnce << " == 1)\n  ";
+        loadColumns(argument,
+                    (StringRef(scope[argument]).split('[').first + "[" +
+                     nthRow + "]")
+                        .str(),
+                    computedType(argument.getType()), heldItems, columns);
+        if (isStored) {
+          os << "else\n  ";
+          load(stored[argument]);
+        }
+      }
     } else if (!ofElements.empty()) {
       declarePresent();
       beginHeldColumns();
@@ -212,9 +259,7 @@ void RowsEmitter::loadHeld(ArrayRef<BlockArgument> ofElements,
           os << arrays[argument] << "[" << nthRow
              << "][k] = " << hasHeldColumn() << " ? "
              << elementOf(slot, "column") << " : "
-             << (storage.isF16() || storage.isBF16()
-                     ? storedType(storage).str() + "()"
-                     : "0")
+             << (isHalf(storage) ? storedType(storage).str() + "()" : "0")
              << ";\n";
         else
           os << scope[argument] << " = " << hasHeldColumn() << " ? "
@@ -228,6 +273,18 @@ void RowsEmitter::loadHeld(ArrayRef<BlockArgument> ofElements,
     os << "heddle::keep_order(); // all loads before the first store\n";
   else
     os << "heddle::end_loads(" << firstRow << ");\n";
+  if (!stored.empty()) {
+    os << "if constexpr (" << rowsAtOnce << " > 1) {\n";
+    os.indent();
+    beginRowsAtOnce();
+    for (BlockArgument argument : ofElements)
+      if (stored.contains(argument))
+        os << stored[argument] << "[" << nthRow << "].convert_to("
+           << StringRef(scope[argument]).split('[').first << "[" << nthRow
+           << "]);\n";
+    os.unindent() << "}\n";
+    os.unindent() << "}\n";
+  }
 }
 
 /// Declares the states of a thread for reductions over the row.
@@ -235,7 +292,8 @@ void RowsEmitter::declareChains(llvm::function_ref<bool(Operation *)> wanted) {
   for (fused::ReduceOp op : reductions)
     if (wanted(op)) {
       std::string name = freshFor(op, "_part");
-      os << "heddle::chains<" << kindOf(op) << ", Items, Lanes> " << name
+      os << "heddle::chains<" << kindOf(op) << ", Items, Lanes, Adjacent> "
+         << name
          << ";\n";
       accumulators[op] = name + "[k]";
     }
@@ -382,6 +440,8 @@ void RowsEmitter::declareDivisors(const Slice &slice) {
 LogicalResult RowsEmitter::printHeldElements(const ElementWork &work,
                                              const Slice &slice) {
   declarePresent();
+  if (hasAdjacentForm())
+    declareWriters(work.written, group);
   beginHeldItems();
   if (!slots.columns)
     os << "if (" << group << ".ends_before(k))\n  break;\n";
@@ -418,8 +478,11 @@ void RowsEmitter::printHeldUses(const ElementWork &work) {
   names.functions->block(
       (slots.columns ? "if (" : "if (there && ") + hasHeldColumn() + ")", [&] {
         reduce(/*overRow=*/false);
-        storeElements(work.written);
+        if (!hasAdjacentForm())
+          storeElements(work.written);
       });
+  if (hasAdjacentForm())
+    writeElements(work.written, "k", "there && " + hasHeldColumn());
 }
 
 /// Stores the row results, and accumulates the row's part of member values.
@@ -513,8 +576,10 @@ void RowsEmitter::declareGroup() {
                                    : "Sure >= Items / 2 || Items <= ") +
                  std::to_string(kHeldItems));
   os << "heddle::row_group<" << layout.threads << ", Items, Sure"
-     << (hasWarpForms() ? ", Lanes" : "") << "> " << group << "("
-     << (layout.heldParts ? parts : "static_cast<int>(tile.columns)") << ");\n";
+     << (hasWarpForms() ? ", Lanes" : hasAdjacentForm() ? ", 0" : "")
+     << (hasAdjacentForm() ? ", Adjacent" : "") << "> " << group << "("
+     << (layout.heldParts ? parts : "static_cast<int>(tile.columns)")
+     << ");\n";
   nthRow = scope.freshOwn("r");
   rowsAtOnce = scope.fresh("rows_at_once");
   heldItems = "Items";

@@ -102,7 +102,7 @@ LogicalResult RowsEmitter::emitAcrossRows() {
 LogicalResult RowsEmitter::emitAcrossWalk() {
   ElementWork work = workOf(0);
   Slice elements = sliceOf(work.roots);
-  goesDown = true;
+  goesDown = isAcross = true;
   firstRow = scope.fresh("first_row");
   nthRow = scope.freshOwn("r");
   firstColumn = scope.fresh("first_column");
@@ -201,7 +201,7 @@ LogicalResult RowsEmitter::emitAcrossWalk() {
   if (failed(emitAcrossRows()))
     return failure();
   os.unindent() << "}\n";
-  goesDown = false;
+  goesDown = isAcross = false;
   storePartials();
   return success();
 }

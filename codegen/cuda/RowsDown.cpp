@@ -69,8 +69,10 @@ void RowsEmitter::declareDownGroup(StringRef end) {
   os << "const auto " << group
      << " = heddle::" << (whenAdjacent.empty() ? "group" : "columns")
      << "_of_block<" << layout.threads << ", " << heldItems
-     << (whenAdjacent.empty() ? "" : ", Adjacent") << ">(" << end << " - "
-     << firstColumn << ");\n";
+     << (isAcross                 ? ", Adjacent"
+         : whenAdjacent.empty() ? ""
+                                : ", Adjacent")
+     << ">(" << end << " - " << firstColumn << ");\n";
 }
 
 } // namespace heddle::cuda

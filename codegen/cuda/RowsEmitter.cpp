@@ -156,9 +156,45 @@ size_t RowsEmitter::wordsOf(ArrayRef<BlockArgument> inputs) {
   return words;
 }
 
-/// The k-th column of a batch that begins at `first`.
-std::string RowsEmitter::nthColumn(StringRef first, const Batch &batch) const {
-  return (first + " + " + batch.k + " * " + Twine(layout.threads)).str();
+/// Prints the load of `items` columns of the current row into the array `to` of
+/// `type`: the columns of the object and with the further arguments `columns`.
+void RowsEmitter::loadColumns(BlockArgument argument, StringRef to,
+                              StringRef type, StringRef items,
+                              const Twine &columns) {
+  int slot = slots.inputs[argument.getArgNumber()];
+  std::string row = rowPointers.lookup(slot);
+  if (row.empty())
+    row = rowOf(slot);
+  os << "heddle::load_columns<" << type << ", " << items << ">(" << to << ", "
+     << row << ", " << columns << ");\n";
+}
+
+/// Declares the objects that store the results `written` of the current row, in
+/// the columns of the object `columns`.
+void RowsEmitter::declareWriters(ArrayRef<unsigned> written,
+                                 StringRef columns) {
+  writers.clear();
+  for (unsigned result : written) {
+    int slot = slots.results[result];
+    const OperandSlot &operand = slots.operands[slot];
+    std::string row = rowPointers.lookup(slot);
+    if (row.empty())
+      row = rowOf(slot);
+    writers[result] = scope.fresh("to_" + nameOfSlot(operand));
+    os << "heddle::row_writer<" << storedType(operand.storage)
+       << ", decltype(" << columns << ")> " << writers[result] << "(" << row
+       << ");\n";
+  }
+}
+
+/// Prints the stores of an element: the results `written`. `number` is that of
+/// the column among those that the thread has at the same time.
+void RowsEmitter::writeElements(ArrayRef<unsigned> written, StringRef number,
+                                StringRef isThere) {
+  auto yield = sweep.getSegmentYield(segment);
+  for (unsigned result : written)
+    os << writers[result] << ".write(" << number << ", column, "
+       << text(yield.getValues()[result]) << ", " << isThere << ");\n";
 }
 
 RowsEmitter::Batch RowsEmitter::declareBatch(ArrayRef<BlockArgument> inputs,
@@ -167,6 +203,7 @@ RowsEmitter::Batch RowsEmitter::declareBatch(ArrayRef<BlockArgument> inputs,
   batch.inputs.assign(inputs.begin(), inputs.end());
   batch.size = size;
   batch.k = scope.freshOwn("k");
+  batch.first = scope.freshOwn("n");
   batch.prefetch = scope.fresh("prefetch");
   batch.loop = ("#pragma unroll\nfor (int " + batch.k + " = 0; " + batch.k +
                 " < " + Twine(size) + "; ++" + batch.k + ") {\n")
@@ -181,23 +218,33 @@ RowsEmitter::Batch RowsEmitter::declareBatch(ArrayRef<BlockArgument> inputs,
   return batch;
 }
 
-/// Prints a function of `parameter` that loads the operands of `batch` where
-/// `there` holds; `column` is the k-th column of the batch.
-void RowsEmitter::emitPrefetch(const Batch &batch, StringRef parameter,
-                               StringRef column, StringRef there) {
+/// Prints a function that loads the operands of a batch of `columns`.
+void RowsEmitter::emitPrefetch(const Batch &batch, StringRef columns) {
   if (batch.inputs.empty())
     return;
-  os << "const auto " << batch.prefetch << " = [&](long long " << parameter
+  os << "const auto " << batch.prefetch << " = [&](long long " << batch.first
      << ") {\n";
   os.indent();
-  os << batch.loop;
-  os.indent();
-  os << "const long long column = " << column << ";\n"
-     << "const bool there = " << there << ";\n";
+  SmallVector<BlockArgument> single;
   for (BlockArgument argument : batch.inputs)
-    os << batch.loaded.lookup(argument) << "[" << batch.k << "] = there ? "
-       << loadOf(argument, "column") << " : 0;\n";
-  os.unindent() << "}\n";
+    if (levels.of(argument).level == Level::element)
+      loadColumns(argument, batch.loaded.lookup(argument),
+                  computedType(argument.getType()), std::to_string(batch.size),
+                  columns + ", 0, " + batch.first);
+    else
+      single.push_back(argument);
+  if (!single.empty()) {
+    os << batch.loop;
+    os.indent();
+    for (BlockArgument argument : single)
+      os << batch.loaded.lookup(argument) << "[" << batch.k
+         << "] = " << columns << ".has(" << batch.first << " + " << batch.k
+         << ") ? "
+         << loadOf(argument, columns + ".column(" + batch.first + " + " +
+                                 batch.k + ")")
+         << " : 0;\n";
+    os.unindent() << "}\n";
+  }
   os.unindent() << "};\n";
 }
 
@@ -252,9 +299,8 @@ void RowsEmitter::storeElements(ArrayRef<unsigned> written) {
   }
 }
 
-/// Prints the reductions and stores of an element of a batch.
-void RowsEmitter::printBatchUses(ArrayRef<fused::ReduceOp> reduced,
-                                 ArrayRef<unsigned> written) {
+/// Prints the reductions of an element of a batch.
+void RowsEmitter::printBatchUses(ArrayRef<fused::ReduceOp> reduced) {
   for (fused::ReduceOp op : reduced) {
     if (op.getLevel() == Level::column) {
       std::string lifted = kindOf(op) + "::lift(" + text(op.getValue()) + ", " +
@@ -268,7 +314,6 @@ void RowsEmitter::printBatchUses(ArrayRef<fused::ReduceOp> reduced,
     }
     accumulate(op, positionOf(op));
   }
-  storeElements(written);
 }
 
 LogicalResult RowsEmitter::emitElements(unsigned phase) {
@@ -288,10 +333,9 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
     os.indent();
   }
   Slice slice = sliceOf(roots);
-  std::string first = scope.fresh("first_column");
   Batch batch = declareBatch(slice.inputs, columnBatch(wordsOf(slice.inputs)));
-  std::string nth = nthColumn(first, batch);
-  std::string begin = "threadIdx.x", end = "tile.columns", part;
+  std::string columns = scope.fresh("columns"), begin = "0",
+              end = "tile.columns", part;
   llvm::DenseMap<Operation *, std::string> ofRow;
   SmallVector<fused::ReduceOp> overRow;
   llvm::copy_if(taken, std::back_inserter(overRow),
@@ -299,8 +343,8 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
   bool inParts = layout.rowParts || !overRow.empty();
   if (inParts) {
     part = scope.fresh("part");
-    end = scope.fresh("end_of_part");
-    begin = parts + ".begin(" + part + ") + threadIdx.x";
+    begin = parts + ".begin(" + part + ")";
+    end = parts + ".end(" + part + ")";
     for (fused::ReduceOp op : overRow) {
       ofRow[op] = freshFor(op, "_of_row");
       os << stateOf(op) << ' ' << ofRow[op] << " = " << kindOf(op)
@@ -309,26 +353,28 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
     os << "for (int " << part << " = " << parts << ".first; " << part << " < "
        << parts << ".count; " << part << " += " << parts << ".step) {\n";
     os.indent();
-    os << "const long long " << end << " = " << parts << ".end(" << part
-       << ");\n";
     for (fused::ReduceOp op : overRow)
       os << accumulators[op] << " = " << kindOf(op) << "::neutral();\n";
   }
-  emitPrefetch(batch, first, nth, "column < " + end);
+  os << "const heddle::walked_columns<" << layout.threads << ", " << batch.size
+     << ", Adjacent> " << columns << "(" << begin << ", " << end << ");\n";
+  declareWriters(written, columns);
+  emitPrefetch(batch, columns);
   if (!batch.inputs.empty())
-    os << batch.prefetch << "(" << begin << ");\n";
+    os << batch.prefetch << "(0);\n";
   if (computesRowsAfterLoads() && failed(declareRowOps(phase)))
     return failure();
-  std::string step = std::to_string(batch.size * layout.threads);
-  os << "for (long long " << first << " = " << begin << "; " << first << " < "
-     << end << "; " << first << " += " << step << ") {\n";
+  std::string size = std::to_string(batch.size);
+  os << "for (long long " << batch.first << " = 0; " << columns << ".has("
+     << batch.first << "); " << batch.first << " += " << size << ") {\n";
   os.indent();
-  takePrefetched(batch, first + " + " + step);
+  takePrefetched(batch, batch.first + " + " + size);
   auto overBatch = [&](llvm::function_ref<LogicalResult()> body) {
     os << batch.loop;
     os.indent();
-    os << "const long long column = " << nth << ";\n"
-       << "if (column >= " << end << ")\n  break;\n";
+    os << "const long long column = " << columns << ".column(" << batch.first
+       << " + " << batch.k << ");\n"
+       << "if (column >= " << columns << ".end)\n  break;\n";
     Scope::Nested nested(scope);
     if (failed(body()))
       return failure();
@@ -348,7 +394,8 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
   if (failed(overBatch([&]() -> LogicalResult {
         if (!isBranchlessBatch && failed(declareSlice(slice)))
           return failure();
-        printBatchUses(taken, written);
+        printBatchUses(taken);
+        writeElements(written, batch.k, "true");
         return success();
       })))
     return failure();

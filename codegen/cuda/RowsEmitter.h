@@ -32,9 +32,20 @@ private:
   mlir::LogicalResult emitPhase(unsigned phase);
   mlir::LogicalResult declareRowOps(unsigned phase);
   bool computesRowsAfterLoads();
+  /// Whether the function that is printed has a form in which threads have
+  /// adjacent columns of rows, as the order of their reductions asks.
+  bool hasAdjacentForm() const { return !slots.columns && (!goesDown || isAcross); }
+  void loadColumns(mlir::BlockArgument argument, llvm::StringRef to,
+                   llvm::StringRef type, llvm::StringRef items,
+                   const llvm::Twine &columns);
+  /// The objects that store the elements of a row for each result.
+  llvm::DenseMap<int, std::string> writers;
+  void declareWriters(llvm::ArrayRef<unsigned> written,
+                      llvm::StringRef columns);
+  void writeElements(llvm::ArrayRef<unsigned> written, llvm::StringRef number,
+                     llvm::StringRef isThere);
   void storeElements(llvm::ArrayRef<unsigned> written);
-  void printBatchUses(llvm::ArrayRef<fused::ReduceOp> reduced,
-                      llvm::ArrayRef<unsigned> written);
+  void printBatchUses(llvm::ArrayRef<fused::ReduceOp> reduced);
   mlir::LogicalResult emitElements(unsigned phase);
   mlir::LogicalResult emitColumns();
   /// Whether `op` reduces column values from before the sweep.
@@ -55,6 +66,7 @@ private:
   };
   // Sweeps without row values (RowsDown.cpp).
   bool goesDown = false; // whether threads go down the columns of wide rows
+  bool isAcross = false; // whether they go across columns, too
   mlir::LogicalResult emitDownWalk();
   DownBatch batchOf(const Slice &elements, unsigned rowWords,
                     DownBatch batch = {}) const;
@@ -77,13 +89,12 @@ private:
     llvm::SmallVector<mlir::BlockArgument> inputs;
     int size;
     std::string k, loop;  // the variable and the head of the loop
+    std::string first;    // a variable: the number of the batch's first column
     std::string prefetch; // the name of a function
     llvm::DenseMap<mlir::Value, std::string> loaded; // arrays
   };
   Batch declareBatch(llvm::ArrayRef<mlir::BlockArgument> inputs, int size);
-  std::string nthColumn(llvm::StringRef first, const Batch &batch) const;
-  void emitPrefetch(const Batch &batch, llvm::StringRef parameter,
-                    llvm::StringRef column, llvm::StringRef there);
+  void emitPrefetch(const Batch &batch, llvm::StringRef columns);
   void takePrefetched(const Batch &batch, llvm::StringRef next);
   std::string rowOf(int slot) const;
   std::string elementOf(int slot, const llvm::Twine &column) const;
@@ -159,6 +170,7 @@ private:
   llvm::SmallVector<mlir::BlockArgument>
   argumentsOf(fused::Level level,
               llvm::ArrayRef<mlir::BlockArgument> arguments) const;
+  std::string loadedColumns(mlir::Type storage) const;
   void loadHeld(llvm::ArrayRef<mlir::BlockArgument> ofElements,
                 llvm::ArrayRef<mlir::BlockArgument> ofRows);
   std::string longItems() const;

@@ -263,9 +263,14 @@ private:
   mlir::LogicalResult checkLost();
   mlir::LogicalResult emitWalkFunction();
   mlir::LogicalResult emitHeldFunction();
-  void emitWarpForms(llvm::function_ref<std::string(int64_t items, int64_t sure,
-                                                    int64_t lanes)>
-                         held);
+  void emitBranches(
+      llvm::StringRef condition, llvm::StringRef part,
+      llvm::ArrayRef<std::pair<llvm::StringRef, llvm::StringRef>> constants,
+      bool mayBeAdjacent = true);
+  void emitHeldBranches(const llvm::Twine &condition, int64_t items,
+                        int64_t sure, int64_t lanes = 0);
+  std::string callOfNarrow(int64_t items, int64_t sure) const;
+  void emitWarpForms();
   void emitHeldTile();
   void emitWalkCall();
   void emitWideTile();

@@ -10,11 +10,11 @@
 
 namespace heddle {
 
-// Whether all columns of a matrix can be accessed as vectors of `Items` elements.
-template <int Items, class T>
+// Whether all columns of a matrix can be accessed as vectors of `N` elements.
+template <int N, class T>
 __device__ __forceinline__ bool has_vectors(long long columns, const T *matrix, long long stride) {
-  static_assert((Items & (Items - 1)) == 0, "a power of two");
-  return ((columns | stride) & (Items - 1)) == 0 && (reinterpret_cast<unsigned long long>(matrix) & (Items * sizeof(T) - 1)) == 0;
+  static_assert((N & (N - 1)) == 0, "a power of two");
+  return ((columns | stride) & (N - 1)) == 0 && is_aligned<N>(matrix);
 }
 
 // All threads of the block, with adjacent columns: each has `Items` of the first `left`
@@ -25,7 +25,7 @@ template <int Threads, int Items> struct adjacent_columns {
 
   __device__ __forceinline__ explicit adjacent_columns(long long left)
       : end(left < Threads * Items ? static_cast<int>(left) : Threads * Items), present(column(0) < end ? Items : 0) {}
-  static __device__ __forceinline__ int column(int k) { return threadIdx.x * Items + k; }
+  static __device__ __forceinline__ int column(int k, int lane = threadIdx.x) { return lane * Items + k; }
   static __device__ __forceinline__ bool has(int, int present) { return present > 0; }
   static __device__ __forceinline__ bool ends_before(int) { return false; }
 };

@@ -8,6 +8,7 @@
 #include "branchless.cuh"
 #include "reduce.cuh"
 #include "row_parts.cuh"
+#include "row_vectors.cuh"
 #include "tables.cuh"
 
 namespace heddle {
@@ -27,18 +28,18 @@ template <int Threads> __device__ __forceinline__ int lane_bits_of_row(int colum
   return bits;
 }
 
-__device__ __forceinline__ bool is_power_of_two(long long x) { return (x & (x - 1)) == 0; }
-
 // The group of this thread. A block has `count` groups of `lanes` threads; this thread
 // is number `lane` of group `index`. The group has the columns from `first` to `end` - 1
-// of a row, and this thread `present` of them. `Items`, the elements that a thread holds,
-// are at most narrow_items for narrow rows, held_items for other rows, and more for wide
-// rows and for parts of rows. Every thread has at least `Sure` columns: all in a whole
-// row; half in another row, because fewer threads would be enough otherwise; nearly half in
-// a part of a row whose blocks are a cluster; none in the last part of another row that
-// blocks divide. A row has at most `Lanes` threads if that is not 0.
-template <int Threads, int Items = held_items, int Sure = Items / 2, int Lanes = 0> struct row_group {
-  static constexpr int most_lanes = Lanes ? Lanes : Threads;
+// of a row, and this thread `present` of them: lane l has l, l + lanes, ..., or, if it has
+// `Adjacent` columns (row_vectors.cuh), 4 l to 4 l + 3, then those 4 * lanes further on.
+// `Items`, the elements that a thread holds, are at most narrow_items for narrow rows,
+// held_items for other rows, and more for wide rows and for parts of rows. Every thread
+// has at least `Sure` columns: all in a narrow row; half in another row, because fewer
+// threads would be enough otherwise; nearly half in a part of a row whose blocks are a
+// cluster; none in the last part of another row that blocks divide. A row has at most
+// `Lanes` threads if that is not 0.
+template <int Threads, int Items = held_items, int Sure = Items / 2, int Lanes = 0, bool Adjacent = false> struct row_group {
+  static constexpr int most_lanes = Lanes ? Lanes : Threads, adjacent = Adjacent ? adjacent_in_row : 1, vector = adjacent;
   int first, end, lanes, lane, index, count, present, turn = 0;
 
   __device__ __forceinline__ explicit row_group(int columns)
@@ -53,28 +54,46 @@ template <int Threads, int Items = held_items, int Sure = Items / 2, int Lanes =
     lane = threadIdx.x & (lanes - 1);
     index = threadIdx.x >> lane_bits;
     count = Threads >> lane_bits;
-    const int left = end - first - lane;
-    present = left > 0 ? (left + lanes - 1) >> lane_bits : 0;
+    const int left = static_cast<int>(static_cast<unsigned>(end - first) / adjacent) - lane;
+    present = left > 0 ? ((left + lanes - 1) >> lane_bits) * adjacent : 0;
   }
-  // The k-th column of this thread.
-  __device__ __forceinline__ int column(int k) const { return first + lane + k * lanes; }
+  // The k-th column of a lane, and of this thread.
+  __device__ __forceinline__ int column(int k, int of_lane) const {
+    return first + of_lane * adjacent + k / adjacent * adjacent * lanes + k % adjacent;
+  }
+  __device__ __forceinline__ int column(int k) const { return column(k, lane); }
   // The same, or the first column of the group if this thread has no k-th one.
   __device__ __forceinline__ int nearest(int k) const { return k < present ? column(k) : first; }
   // Whether this thread has a k-th column. It takes `present` as a parameter, because the
   // compiler would keep the results of all comparisons from one phase to the next.
-  static __device__ __forceinline__ bool has(int k, int present) { return k < Sure || k < present; }
-  // Whether no thread has a k-th column. Only a few k are asked, so that the elements
-  // between are computed without branches.
+  static __device__ __forceinline__ bool has(int k, int present) { return k < Sure || k / adjacent * adjacent < present; }
+  // Whether no thread has a k-th column or a later one. Only a few k are asked, so that the
+  // elements between are computed without branches.
   __device__ __forceinline__ bool ends_before(int k) const {
-    constexpr int from = Items <= narrow_items || Sure == Items ? Items : Sure ? Items / 4 * 3 : 4, step = Sure ? 2 : 4;
-    return k >= from && k % step == 0 && first + k * lanes >= end;
+    constexpr int from = Items <= narrow_items ? Items : Sure ? Items / 4 * 3 : 4, every = Adjacent || !Sure ? 4 : 2;
+    return k >= from && k % every == 0 && column(k, 0) >= end;
   }
 };
 
 // All threads of the block as one group, which has the first of `left` columns.
-template <int Threads, int Items> __device__ __forceinline__ row_group<Threads, Items, 0> group_of_block(long long left) {
-  return {0, left < Threads * Items ? static_cast<int>(left) : Threads * Items, lane_bits_of_row<Threads>(Threads * held_items)};
-}
+template <int Threads, int Items, bool Adjacent = false> struct group_of_block : row_group<Threads, Items, 0, 0, Adjacent> {
+  __device__ __forceinline__ explicit group_of_block(long long left)
+      : row_group<Threads, Items, 0, 0, Adjacent>(0, left < Threads * Items ? static_cast<int>(left) : Threads * Items,
+                                                  lane_bits_of_row<Threads>(Threads * held_items)) {}
+};
+
+// The columns of a thread of a block that goes along the columns from `first` to `end` - 1
+// of a row, `Items` at a time: those of a row_group of the block.
+template <int Threads, int Items, bool Adjacent> struct walked_columns {
+  static constexpr int adjacent = Adjacent ? adjacent_in_row : 1, vector = adjacent < Items ? adjacent : Items;
+  long long first, end;
+
+  __device__ __forceinline__ walked_columns(long long first, long long end) : first(first + threadIdx.x * adjacent), end(end) {}
+  __device__ __forceinline__ long long column(long long n) const {
+    return first + (n & ~(adjacent - 1ll)) * Threads + (n & (adjacent - 1));
+  }
+  __device__ __forceinline__ bool has(long long n, int = 0) const { return column(n) < end; }
+};
 
 // The words that the threads of a block hold in shared memory, of any type: a block has
 // elements of one segment.
@@ -102,7 +121,7 @@ template <class T, int Items, int Threads, int LongItems, int Registers> struct 
 // The states of a thread. If a warp has a row of more than 32 * held_items columns, it takes
 // the place of two or four warps of the other entries, and each thread has a state for each
 // of them.
-template <class Kind, int Items, int Lanes> struct chains {
+template <class Kind, int Items, int Lanes, bool Adjacent> struct chains {
   static constexpr int count = Lanes && Items > held_items ? Items / held_items : 1;
   typename Kind::state states[count];
 
@@ -111,7 +130,7 @@ template <class Kind, int Items, int Lanes> struct chains {
     for (int k = 0; k < count; ++k)
       states[k] = Kind::neutral();
   }
-  __device__ __forceinline__ typename Kind::state &operator[](int k) { return states[k % count]; }
+  __device__ __forceinline__ typename Kind::state &operator[](int k) { return states[k / (Adjacent ? adjacent_in_row : 1) % count]; }
 };
 
 // Combines one state of each thread of a group; all of them have the result. All threads
@@ -153,11 +172,14 @@ __device__ __forceinline__ typename Kind::state over_row(typename Kind::state mi
   return all;
 }
 
-template <class Kind, int Threads, int Items, int Lanes, class Group>
-__device__ __forceinline__ typename Kind::state over_row(const chains<Kind, Items, Lanes> &mine, Group &group) {
-  chains<Kind, Items, Lanes> all = mine;
+template <class Kind, int Threads, int Items, int Lanes, bool Adjacent, class Group>
+__device__ __forceinline__ typename Kind::state over_row(const chains<Kind, Items, Lanes, Adjacent> &mine, Group &group) {
+  typename Kind::state all[chains<Kind, Items, Lanes, Adjacent>::count];
   if (mine.count == 1)
     return over_row<Kind, Threads>(mine.states[0], group);
+#pragma unroll
+  for (int k = 0; k < mine.count; ++k)
+    all[k] = mine.states[k];
 #pragma unroll
   for (int mask = 16; mask; mask /= 2)
 #pragma unroll
@@ -192,7 +214,7 @@ __device__ __forceinline__ void store_columns(const typename Kind::state (&mine)
   const int step = (group.lanes + 31) / 32; // the warps of a group, at least one
 #pragma unroll
   for (int k = 0; k < Items; k += 2) {
-    if (k * group.lanes >= group.end)
+    if (group.column(k, 0) >= group.end)
       break;
     typename Kind::state first = mine[k], second = mine[k + 1 < Items ? k + 1 : k];
 #pragma unroll 1
@@ -204,9 +226,8 @@ __device__ __forceinline__ void store_columns(const typename Kind::state (&mine)
     of_warp[threadIdx.x / 32][0][threadIdx.x % 32] = first;
     of_warp[threadIdx.x / 32][1][threadIdx.x % 32] = second;
     __syncthreads();
-    const int thread = threadIdx.x, column = k * group.lanes + thread;
+    const int thread = threadIdx.x, item = thread >= group.lanes, lane = thread - item * group.lanes, column = group.column(k + item, lane);
     if (thread < 2 * group.lanes && column < group.end) {
-      const int item = thread >= group.lanes, lane = thread - item * group.lanes;
       typename Kind::state all = of_warp[lane / 32][item][lane % 32];
 #pragma unroll 1
       for (int warp = lane / 32 + step; warp < warps; warp += step)

@@ -38,7 +38,7 @@ DownBatch downBatch(DownBatch batch, size_t elementWords, size_t columnWords,
     batch.rows /= 2;
   if (words() > mostWords)
     batch.rows = rows;
-  while (batch.columns > 1 && words() > mostWords)
+  while (batch.columns > batch.fewestColumns && words() > mostWords)
     batch.columns /= 2;
   while (batch.rows > 1 && words() > mostWords)
     batch.rows /= 2;
@@ -283,6 +283,10 @@ static int exchangesOfRow(fused::SweepOp sweep, unsigned segment) {
     most = std::max(most, count);
   }
   return most;
+}
+
+bool hasAdjacentParts(fused::SweepOp sweep, unsigned segment) {
+  return exchangesOfRow(sweep, segment) < 2;
 }
 
 bool exchangesInClusters(fused::SweepOp sweep, const SweepLayout &layout) {

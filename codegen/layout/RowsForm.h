@@ -25,6 +25,11 @@ inline constexpr int64_t kHeldItems = 8;
 /// The most elements of a narrow row, which one thread has.
 inline constexpr int64_t kNarrowItems = 4;
 
+/// The adjacent columns of a row that a thread has, if the row has a multiple of
+/// so many; one otherwise. Part of the order of reductions.
+inline constexpr int64_t kAdjacentInRow = 4;
+static_assert(runtime::kPartMultiple % kAdjacentInRow == 0);
+
 /// Elements of a held part of a wide row, or of a held wide row, that a thread
 /// holds at most.
 inline constexpr int64_t kPartItems = 16;
@@ -64,12 +69,14 @@ bool hasAdjacentColumns(fused::SweepOp sweep, const SegmentLayout &layout,
 /// loads at a time. Several rows of few columns keep more bytes in flight than
 /// one row of many columns, and leave columns for other blocks.
 struct DownBatch {
-  int64_t columns = 4, rows = 8;
+  int64_t columns = 4, rows = 8, fewestColumns = 1;
 };
 
 /// The batch of a thread that goes across columns, too: the states of rows take
-/// registers. In tiles of at most kFewRows rows, it has the second one.
-inline constexpr DownBatch kAcrossBatch = {4, 4}, kFewRowsBatch = {8, 1};
+/// registers, and it has adjacent columns. In tiles of at most kFewRows rows, it
+/// has the second one.
+inline constexpr DownBatch kAcrossBatch = {4, 4, kAdjacentInRow},
+                           kFewRowsBatch = {8, 1, kAdjacentInRow};
 inline constexpr int64_t kFewRows = 2;
 
 /// The most words of the states of a row, if a thread also keeps the states of
@@ -123,6 +130,12 @@ bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout);
 /// long parts, and wait for each other at least twice or read few bytes.
 /// Clusters start later than single blocks, so other rows take longer.
 bool exchangesInClusters(fused::SweepOp sweep, const SweepLayout &layout);
+
+/// Whether threads have adjacent columns in rows of several parts, too: if
+/// blocks wait for each other once at most. Otherwise, a thread also holds a
+/// part until all blocks have the row's value, and vectors of its elements took
+/// too many registers: a softmax of 500 x 50256 was 13 % slower.
+bool hasAdjacentParts(fused::SweepOp sweep, unsigned segment);
 
 /// Whether very wide rows have long parts. A thread holds kLongRegisters of its
 /// columns in registers and the others in shared memory: if blocks wait for

@@ -16,6 +16,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 using namespace llvm;
@@ -256,13 +257,22 @@ int64_t PlanShapes::blocksPerTile(int number) const {
   return table.rowParts ? parts.blocksPerTile(table) : 1;
 }
 
-int64_t PlanShapes::widestOf(int table) const {
-  int64_t widest = 0;
+/// The fewest and the most columns of a member of a table of matrices.
+std::pair<int64_t, int64_t> PlanShapes::widthsOf(int table) const {
+  int64_t narrowest = std::numeric_limits<int64_t>::max(), widest = 0;
   for (const PlanSegment &segment : plan.tables[table].segments)
     if (segment.columns)
-      for (const Extents &extents : buffers[segment.columns->buffer])
-        widest = std::max(widest, extents[segment.columns->dimension]);
-  return widest;
+      for (const Extents &extents : buffers[segment.columns->buffer]) {
+        int64_t columns = extents[segment.columns->dimension];
+        narrowest = std::min(narrowest, columns);
+        widest = std::max(widest, columns);
+      }
+  return {narrowest, widest};
+}
+
+bool PlanShapes::haveShortParts(int table) const {
+  auto [narrowest, widest] = widthsOf(table);
+  return runtime::haveShortParts(plan.tables[table], narrowest, widest);
 }
 
 bool PlanShapes::areMostlyOver(int table, int64_t columns) const {

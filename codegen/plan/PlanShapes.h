@@ -54,7 +54,9 @@ public:
   /// The number of blocks that divide the rows of a tile; 1 if none do.
   int64_t blocksPerTile(int table) const;
   /// The most columns of a member of a table of matrices.
-  int64_t widestOf(int table) const;
+  int64_t widestOf(int table) const { return widthsOf(table).second; }
+  /// Whether all rows of such a table have several parts, and short ones.
+  bool haveShortParts(int table) const;
   /// Whether at least half of the elements of its members are in rows of more
   /// columns.
   bool areMostlyOver(int table, int64_t columns) const;
@@ -63,6 +65,7 @@ public:
   int64_t launches() const;
 
 private:
+  std::pair<int64_t, int64_t> widthsOf(int table) const;
   explicit PlanShapes(const runtime::Plan &plan) : plan(plan) {}
   /// Passes the columns and the number of tiles of each member to `add`.
   void overMembers(

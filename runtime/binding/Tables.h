@@ -168,6 +168,14 @@ inline int64_t partsOfRow(const PlanTable &table, int64_t columns) {
   return std::min(parts, (kHeldPartsColumns - 1) / most + 1);
 }
 
+/// Whether all rows of `narrowest` to `widest` columns have several parts, and
+/// short ones. The entry for clusters has no form of others.
+inline bool haveShortParts(const PlanTable &table, int64_t narrowest,
+                           int64_t widest) {
+  return narrowest > table.wholeColumns &&
+         widest <= mostShortColumns(table.wholeColumns);
+}
+
 /// Counts the tiles and the parts of rows of a table with `row_parts`.
 struct RowPartCount {
   int64_t tiles = 0, wideTiles = 0, parts = 0, mostParts = 1, widest = 0;

@@ -247,10 +247,13 @@ bool StepBuilder::holds(const PlanNode &node, const PlanVariant &variant,
   if (variant.mostlyOver &&
       !layout.tables()[node.table].isMostlyOver(*variant.mostlyOver))
     return false;
-  if (variant.maxParts &&
-      (!context->hasClusters() || blocksPerTile(node.table) == 1 ||
-       blocksPerTile(node.table) > *variant.maxParts))
-    return false;
+  if (variant.maxParts) {
+    const TableView &view = layout.tables()[node.table];
+    if (!context->hasClusters() || blocksPerTile(node.table) == 1 ||
+        blocksPerTile(node.table) > *variant.maxParts ||
+        !haveShortParts(plan.tables[node.table], view.narrowest, view.widest))
+      return false;
+  }
   // A captured launch would keep the current values of its scalars.
   return !variant.scalarsByValue || !node.hasByValueScalars() ||
          (!forCapture && ownsScalars(node));

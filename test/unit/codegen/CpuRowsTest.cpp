@@ -60,6 +60,12 @@ int64_t lanesOf(int64_t columns) {
   return lanes;
 }
 
+/// The thread of the group that has column `j`: four adjacent columns have one
+/// if the number of columns is a multiple of four.
+int64_t laneOf(int64_t j, int64_t columns) {
+  return (columns % 4 == 0 ? j / 4 : j) % lanesOf(columns);
+}
+
 int64_t tileOf(int64_t columns) {
   if (columns > 2048)
     return 4;
@@ -75,7 +81,7 @@ float rowOrder(const std::vector<float> &row, float neutral, Combine combine) {
   int64_t columns = row.size(), lanes = lanesOf(columns);
   std::vector<float> x(std::max<int64_t>(lanes, 32), neutral);
   for (int64_t j = 0; j < columns; ++j)
-    x[j % lanes] = combine(x[j % lanes], row[j]);
+    x[laneOf(j, columns)] = combine(x[laneOf(j, columns)], row[j]);
   return blockOrder(x, combine);
 }
 
@@ -360,7 +366,7 @@ fused.program @k(%x: !mat, %u: !vec, %v: !vec {foreach.donate = 0 : i64},
         for (int64_t j = 0; j < columns; ++j) {
           float value = ab(i, j) * v0.tensors[k][j];
           largest = std::max(largest, value);
-          t[thread + j % lanes] += value;
+          t[thread + laneOf(j, columns)] += value;
         }
         down[thread] += u.tensors[k][i];
       }
