@@ -125,7 +125,7 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
     known when buffers are bound. `max_columns` marks a variant for held rows, which contains no form of wider
     rows. It is used if no row has more columns and, with `mostly_over`, if at least half of the elements are in rows of
     more columns than that. `max_parts` marks a variant for wide rows whose blocks are a cluster. It is used if blocks
-    divide rows, no row has more parts, and clusters of so many blocks fit on the device. `mostly_over` alone marks a
+    divide all rows into short parts, no row has more parts, and clusters of so many blocks fit on the device. `mostly_over` alone marks a
     variant whose blocks hold long parts of very wide rows.
 
     ```mlir

@@ -102,11 +102,13 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
   };
   if (layout.rank != 2 && replaces)
     addByValue(/*evictFirst=*/true);
+  // The entry for pairs of rows has fewer blocks. A narrow row has one thread
+  // in every entry, so a list of these is faster in the others.
   if (hasPairedEntry(sweep, layout))
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, pairedBlocks(sweep, layout),
-        /*evictFirstL2Percent=*/0, kPairedColumns, /*mostlyOver=*/0,
-        /*maxParts=*/0));
+        /*evictFirstL2Percent=*/0, kPairedColumns,
+        /*mostlyOver=*/kNarrowItems, /*maxParts=*/0));
   // An entry for wider rows has fewer blocks, so narrower rows take longer in
   // it. One warp has rows of up to kWarpColumns columns in every entry.
   for (int64_t columns : layout.warpEntries) {

@@ -76,7 +76,8 @@ private:
   Value *tileIndex, *first = nullptr, *count = nullptr, *columns = nullptr,
                     *columnBase = nullptr;
   /// The lanes of a row and their binary logarithm, the groups of so many lanes
-  /// in a block, whether rows are held, and whether a lane has adjacent columns.
+  /// in a block, whether rows are held, and whether a lane has adjacent
+  /// columns.
   Value *lanesOfRow = nullptr, *laneBits = nullptr, *groupCount = nullptr,
         *isHeld = nullptr, *isAdjacent = nullptr;
   Value *group = nullptr; // the first lane of the row's group
@@ -198,9 +199,9 @@ void RowsTile::emitElement(Walk &walk, Value *r, Value *column, Value *lane) {
     store(*result, at);
 }
 
-/// Lane t takes columns begin + t, begin + t + lanes, ..., or so many groups of
-/// adjacent columns. There is a loop for each case, so that LLVM knows the
-/// distance of two lanes and can vectorize both.
+/// Lane t takes columns begin + t, begin + t + lanes, ..., or begin + 4t to
+/// begin + 4t + 3, then those 4 lanes further on. There is a loop for each
+/// case, so that LLVM knows the distance of two lanes and can vectorize both.
 void RowsTile::emitElementsBetween(Walk &walk, Value *r, Value *begin,
                                    Value *end) {
   auto emit = [&](int64_t adjacent) {
@@ -402,14 +403,12 @@ void RowsTile::findGroups() {
                             ir.i64(llvm::Log2_64(layout.threads)));
   lanesOfRow = b.CreateShl(ir.i64(1), laneBits);
   groupCount = b.CreateLShr(ir.i64(layout.threads), laneBits);
-  Value *isMultiple =
-      b.CreateICmpEQ(b.CreateAnd(columns, ir.i64(kAdjacentInRow - 1)),
-                     ir.i64(0));
-  Value *mayBeAdjacent =
-      hasAdjacentParts(context.sweep, segment.number)
-          ? b.getTrue()
-          : b.CreateICmpSLE(columns, ir.i64(layout.wholeColumns));
-  isAdjacent = b.CreateAnd(isMultiple, mayBeAdjacent);
+  Value *isMultiple = b.CreateICmpEQ(
+      b.CreateAnd(columns, ir.i64(kAdjacentInRow - 1)), ir.i64(0));
+  isAdjacent = b.CreateAnd(
+      isMultiple,
+      b.CreateICmpSLE(columns, ir.i64(mostAdjacentColumns(context.sweep, layout,
+                                                          segment.number))));
 }
 
 /// The elements of a row that a lane has at most.

@@ -68,8 +68,8 @@ static bool isDisjunction(StringRef condition) {
 
 /// Prints a branch of the process function that calls a function of the segment
 /// if `condition` holds, and no branch before was taken. There is one more
-/// branch for adjacent columns, if the rows may have them and the function has a
-/// form for them.
+/// branch for adjacent columns, if the rows may have them and the function has
+/// a form for them.
 void SegmentEmitter::emitBranches(
     StringRef condition, StringRef part,
     ArrayRef<std::pair<StringRef, StringRef>> constants, bool mayBeAdjacent) {
@@ -80,8 +80,7 @@ void SegmentEmitter::emitBranches(
     os << "else" << (text.empty() ? "" : " if (" + text + ")") << "\n  "
        << callOf(part, all) << ";\n";
   };
-  if (mayBeAdjacent &&
-      names.functions->takes(functionName(part), "Adjacent")) {
+  if (mayBeAdjacent && names.functions->takes(functionName(part), "Adjacent")) {
     if (condition.empty())
       branch("adjacent", "true");
     else if (isDisjunction(condition))
@@ -92,17 +91,21 @@ void SegmentEmitter::emitBranches(
   branch(condition, "false");
 }
 
-/// The same for a tile of rows that threads hold. Blocks exchange states of
-/// parts alone, so the forms are the same in every entry.
+/// The same for a tile of whole rows that threads hold, in the same forms in
+/// every entry.
 void SegmentEmitter::emitHeldBranches(const Twine &condition, int64_t items,
                                       int64_t sure, int64_t lanes) {
   std::string number[] = {std::to_string(items), std::to_string(sure),
                           std::to_string(lanes)};
+  // A row of fewer columns has fewer items.
+  int64_t most = lanes ? lanes : layout.threads,
+          fewest = items > kHeldItems ? items / 2 * most + 1 : kNarrowItems + 1;
   emitBranches(condition.str(), "held",
                {{"Clusters", "false"},
                 {"Items", number[0]},
                 {"Sure", number[1]},
-                {"Lanes", number[2]}});
+                {"Lanes", number[2]}},
+               fewest <= mostAdjacentColumns(sweep, layout, segment));
 }
 
 /// The call for a tile of narrow rows, which have the same order in both forms.
@@ -164,12 +167,15 @@ void SegmentEmitter::emitWideTile() {
     emitWalkCall();
     return;
   }
+  bool mayBeAdjacent =
+      slots.held.columns < mostAdjacentColumns(sweep, layout, segment);
   if (across.empty())
-    return emitBranches("", "walk", {{"Clusters", "false"}});
+    return emitBranches("", "walk", {{"Clusters", "false"}}, mayBeAdjacent);
   auto walk = [&](StringRef condition, const DownBatch &batch) {
     std::string columns = std::to_string(batch.columns),
                 rows = std::to_string(batch.rows);
-    emitBranches(condition, "walk", {{"Items", columns}, {"Rows", rows}});
+    emitBranches(condition, "walk", {{"Items", columns}, {"Rows", rows}},
+                 mayBeAdjacent);
   };
   walk("tile.count > " + std::to_string(kFewRows), across.front());
   walk("", across.back());
@@ -198,7 +204,8 @@ void SegmentEmitter::emitHeldTile() {
     os.unindent() << "}\n";
     return;
   }
-  bool adjacentParts = hasAdjacentParts(sweep, segment);
+  int64_t mostAdjacent = mostAdjacentColumns(sweep, layout, segment);
+  bool adjacentParts = mostAdjacent > layout.wholeColumns;
   int64_t most = mostHeldColumns(sweep, layout, segment);
   bool holdsWide = most > slots.held.columns;
   ArrayRef<int64_t> entries;
@@ -210,16 +217,13 @@ void SegmentEmitter::emitHeldTile() {
   if (names.functions->takes(functionName("held"), "Adjacent") ||
       names.functions->takes(functionName("walk"), "Adjacent"))
     os << "const bool adjacent = heddle::has_adjacent(tile.columns)"
-       << (adjacentParts
-               ? ""
-               : " && " + upTo(layout.wholeColumns))
-       << ";\n";
+       << (adjacentParts ? "" : " && " + upTo(mostAdjacent)) << ";\n";
   int64_t ofPart = runtime::partColumns(layout.wholeColumns) / layout.threads;
   std::string itemsOfPart = std::to_string(ofPart);
   // All rows of the entry for clusters have parts that are held.
   if (hasClusterEntry(sweep)) {
-    std::string sure = std::to_string(sureItemsOfPart(
-        layout.wholeColumns, layout.threads, adjacentParts));
+    std::string sure = std::to_string(
+        sureItemsOfPart(layout.wholeColumns, layout.threads, adjacentParts));
     auto call = [&](StringRef adjacent) {
       return callOf("held", {{"Items", itemsOfPart},
                              {"Sure", sure},
@@ -265,19 +269,23 @@ void SegmentEmitter::emitHeldTile() {
   };
   if (layout.longParts) {
     std::string items = std::to_string(longColumns / layout.threads),
-                sure = std::to_string(sureItemsOfLongPart(layout.wholeColumns,
-                                                          layout.threads));
-    emitBranches("Held == " + longEntry + " && tile.columns > " +
-                   std::to_string(
-                       runtime::mostShortColumns(layout.wholeColumns)) +
-                   " && " + holdsParts(longColumns / layout.threads),
-               "held",
-               {{"Clusters", "false"},
-                {"Items", items},
-                {"Sure", sure},
-                {"Lanes", "0"}},
-               /*mayBeAdjacent=*/false);
+                sure = std::to_string(
+                    sureItemsOfLongPart(layout.wholeColumns, layout.threads));
+    emitBranches(
+        "Held == " + longEntry + " && tile.columns > " +
+            std::to_string(runtime::mostShortColumns(layout.wholeColumns)) +
+            " && " + holdsParts(longColumns / layout.threads),
+        "held",
+        {{"Clusters", "false"},
+         {"Items", items},
+         {"Sure", sure},
+         {"Lanes", "0"}},
+        /*mayBeAdjacent=*/false);
   }
+  // Rows of one part, which may have adjacent columns, have taken a branch.
+  assert(!layout.heldParts ||
+         most >= runtime::partColumns(layout.wholeColumns) ||
+         holdsInEveryEntry(layout, runtime::partColumns(layout.wholeColumns)));
   if (layout.heldParts)
     emitBranches(notLong + holdsParts(ofPart), "held",
                  {{"Clusters", "false"},

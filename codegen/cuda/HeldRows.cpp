@@ -172,9 +172,9 @@ void RowsEmitter::loadHeld(ArrayRef<BlockArgument> ofElements,
     // a conversion directly after a load would wait for it.
     Type storage =
         slots.operands[slots.inputs[argument.getArgNumber()]].storage;
-    bool keepsStored = goesDown ? storage != argument.getType()
-                                : hasAdjacentForm() && isHalf(storage) &&
-                                      !layout.longParts;
+    bool keepsStored =
+        goesDown ? storage != argument.getType()
+                 : hasAdjacentForm() && isHalf(storage) && !layout.longParts;
     if (isElement && keepsStored) {
       if (hasAdjacentForm())
         os << loadedColumns(storage) << ' ' << name << "[" << rowsAtOnce
@@ -239,11 +239,11 @@ void RowsEmitter::loadHeld(ArrayRef<BlockArgument> ofElements,
         bool isStored = stored.contains(argument);
         if (isStored)
           os << "if constexpr (" << rowsAtOnce << " == 1)\n  ";
-        loadColumns(argument,
-                    (StringRef(scope[argument]).split('[').first + "[" +
-                     nthRow + "]")
-                        .str(),
-                    computedType(argument.getType()), heldItems, columns);
+        loadColumns(
+            argument,
+            (StringRef(scope[argument]).split('[').first + "[" + nthRow + "]")
+                .str(),
+            computedType(argument.getType()), heldItems, columns);
         if (isStored) {
           os << "else\n  ";
           load(stored[argument]);
@@ -293,8 +293,7 @@ void RowsEmitter::declareChains(llvm::function_ref<bool(Operation *)> wanted) {
     if (wanted(op)) {
       std::string name = freshFor(op, "_part");
       os << "heddle::chains<" << kindOf(op) << ", Items, Lanes, Adjacent> "
-         << name
-         << ";\n";
+         << name << ";\n";
       accumulators[op] = name + "[k]";
     }
 }
@@ -576,10 +575,11 @@ void RowsEmitter::declareGroup() {
                                    : "Sure >= Items / 2 || Items <= ") +
                  std::to_string(kHeldItems));
   os << "heddle::row_group<" << layout.threads << ", Items, Sure"
-     << (hasWarpForms() ? ", Lanes" : hasAdjacentForm() ? ", 0" : "")
+     << (hasWarpForms()      ? ", Lanes"
+         : hasAdjacentForm() ? ", 0"
+                             : "")
      << (hasAdjacentForm() ? ", Adjacent" : "") << "> " << group << "("
-     << (layout.heldParts ? parts : "static_cast<int>(tile.columns)")
-     << ");\n";
+     << (layout.heldParts ? parts : "static_cast<int>(tile.columns)") << ");\n";
   nthRow = scope.freshOwn("r");
   rowsAtOnce = scope.fresh("rows_at_once");
   heldItems = "Items";

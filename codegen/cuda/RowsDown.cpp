@@ -66,13 +66,12 @@ std::string RowsEmitter::columnsOfRow(Type storage, const Twine &columns) {
 /// threads can hold them.
 void RowsEmitter::declareDownGroup(StringRef end) {
   group = scope.fresh("group");
+  bool hasParameter = isAcross || !whenAdjacent.empty();
   os << "const auto " << group
      << " = heddle::" << (whenAdjacent.empty() ? "group" : "columns")
      << "_of_block<" << layout.threads << ", " << heldItems
-     << (isAcross                 ? ", Adjacent"
-         : whenAdjacent.empty() ? ""
-                                : ", Adjacent")
-     << ">(" << end << " - " << firstColumn << ");\n";
+     << (hasParameter ? ", Adjacent" : "") << ">(" << end << " - "
+     << firstColumn << ");\n";
 }
 
 } // namespace heddle::cuda

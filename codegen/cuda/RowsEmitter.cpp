@@ -181,9 +181,8 @@ void RowsEmitter::declareWriters(ArrayRef<unsigned> written,
     if (row.empty())
       row = rowOf(slot);
     writers[result] = scope.fresh("to_" + nameOfSlot(operand));
-    os << "heddle::row_writer<" << storedType(operand.storage)
-       << ", decltype(" << columns << ")> " << writers[result] << "(" << row
-       << ");\n";
+    os << "heddle::row_writer<" << storedType(operand.storage) << ", decltype("
+       << columns << ")> " << writers[result] << "(" << row << ");\n";
   }
 }
 
@@ -237,11 +236,10 @@ void RowsEmitter::emitPrefetch(const Batch &batch, StringRef columns) {
     os << batch.loop;
     os.indent();
     for (BlockArgument argument : single)
-      os << batch.loaded.lookup(argument) << "[" << batch.k
-         << "] = " << columns << ".has(" << batch.first << " + " << batch.k
-         << ") ? "
-         << loadOf(argument, columns + ".column(" + batch.first + " + " +
-                                 batch.k + ")")
+      os << batch.loaded.lookup(argument) << "[" << batch.k << "] = " << columns
+         << ".has(" << batch.first << " + " << batch.k << ") ? "
+         << loadOf(argument,
+                   columns + ".column(" + batch.first + " + " + batch.k + ")")
          << " : 0;\n";
     os.unindent() << "}\n";
   }

@@ -34,7 +34,9 @@ private:
   bool computesRowsAfterLoads();
   /// Whether the function that is printed has a form in which threads have
   /// adjacent columns of rows, as the order of their reductions asks.
-  bool hasAdjacentForm() const { return !slots.columns && (!goesDown || isAcross); }
+  bool hasAdjacentForm() const {
+    return !slots.columns && (!goesDown || isAcross);
+  }
   void loadColumns(mlir::BlockArgument argument, llvm::StringRef to,
                    llvm::StringRef type, llvm::StringRef items,
                    const llvm::Twine &columns);

@@ -336,9 +336,9 @@ __device__ __forceinline__ int cluster_rank() {
 __device__ __forceinline__ void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" : : : "memory");
 }
-// The two halves of the barrier. A block may end between them. The first one orders no
-// writes but those of an arrival_init_fence() before it: with release order, it would wait
-// for all stores of the thread, also for spilled registers.
+// The two halves of the barrier. A block may end between them. The first one is relaxed; an
+// arrival_init_fence() before it orders the initialization of barriers. With release order, it
+// would wait for all stores of the thread, also for those of spilled registers.
 __device__ __forceinline__ void cluster_arrive() {
   __syncwarp();
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" : : : "memory");

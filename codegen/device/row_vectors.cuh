@@ -1,15 +1,16 @@
 // row_vectors.cuh: adjacent columns of a row, accessed as one vector.
 //
 // A reduction of a row fixes the columns that a thread has. If the row has a multiple of
-// four columns, these are four adjacent ones, then the four of the next turn, so that a
-// thread can access them as vectors. Otherwise, consecutive threads have consecutive
-// columns, so that their accesses coalesce.
+// four columns, and not too many for the segment (mostAdjacentColumns() of
+// codegen/layout/RowsForm.h), these are four adjacent ones, then the four of the next turn,
+// so that a thread can access them as vectors. Otherwise, consecutive threads have
+// consecutive columns, so that their accesses coalesce.
 #pragma once
 #include "access.cuh"
 
 namespace heddle {
 
-// The adjacent columns that a thread of a row has. Mirrors codegen/layout/RowsForm.h.
+// The adjacent columns that a thread of such a row has. Mirrors codegen/layout/RowsForm.h.
 constexpr int adjacent_in_row = 4;
 
 __device__ __forceinline__ bool has_adjacent(long long columns) { return (columns & (adjacent_in_row - 1)) == 0; }

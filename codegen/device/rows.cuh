@@ -34,10 +34,10 @@ template <int Threads> __device__ __forceinline__ int lane_bits_of_row(int colum
 // `Adjacent` columns (row_vectors.cuh), 4 l to 4 l + 3, then those 4 * lanes further on.
 // `Items`, the elements that a thread holds, are at most narrow_items for narrow rows,
 // held_items for other rows, and more for wide rows and for parts of rows. Every thread
-// has at least `Sure` columns: all in a narrow row; half in another row, because fewer
-// threads would be enough otherwise; nearly half in a part of a row whose blocks are a
-// cluster; none in the last part of another row that blocks divide. A row has at most
-// `Lanes` threads if that is not 0.
+// has at least `Sure` columns: half in a whole row that is not narrow, because fewer threads
+// would be enough otherwise; nearly half in a part of a row whose blocks are a cluster; most
+// in a long part; perhaps none in the last part of another row. A row has at most `Lanes`
+// threads if that is not 0.
 template <int Threads, int Items = held_items, int Sure = Items / 2, int Lanes = 0, bool Adjacent = false> struct row_group {
   static constexpr int most_lanes = Lanes ? Lanes : Threads, adjacent = Adjacent ? adjacent_in_row : 1, vector = adjacent;
   int first, end, lanes, lane, index, count, present, turn = 0;

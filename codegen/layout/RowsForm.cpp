@@ -10,6 +10,7 @@
 #include "dialect/Bindings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/bit.h"
+#include <limits>
 
 using namespace mlir;
 using heddle::fused::Level;
@@ -285,8 +286,15 @@ static int exchangesOfRow(fused::SweepOp sweep, unsigned segment) {
   return most;
 }
 
-bool hasAdjacentParts(fused::SweepOp sweep, unsigned segment) {
-  return exchangesOfRow(sweep, segment) < 2;
+int64_t mostAdjacentColumns(fused::SweepOp sweep, const SweepLayout &layout,
+                            unsigned segment) {
+  constexpr int64_t mostOfWide = 128;
+  for (const OperandSlot &operand : layout.segments[segment].operands)
+    if (operand.index == kIJ && storageBytes(operand.storage) > 4)
+      return mostOfWide;
+  return exchangesOfRow(sweep, segment) < 2
+             ? std::numeric_limits<int64_t>::max()
+             : layout.wholeColumns;
 }
 
 bool exchangesInClusters(fused::SweepOp sweep, const SweepLayout &layout) {

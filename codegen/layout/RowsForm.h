@@ -25,8 +25,9 @@ inline constexpr int64_t kHeldItems = 8;
 /// The most elements of a narrow row, which one thread has.
 inline constexpr int64_t kNarrowItems = 4;
 
-/// The adjacent columns of a row that a thread has, if the row has a multiple of
-/// so many; one otherwise. Part of the order of reductions.
+/// The adjacent columns of a row that a thread has, if the row has a multiple
+/// of so many, and at most mostAdjacentColumns(). Part of the order of
+/// reductions.
 inline constexpr int64_t kAdjacentInRow = 4;
 static_assert(runtime::kPartMultiple % kAdjacentInRow == 0);
 
@@ -69,12 +70,13 @@ bool hasAdjacentColumns(fused::SweepOp sweep, const SegmentLayout &layout,
 /// loads at a time. Several rows of few columns keep more bytes in flight than
 /// one row of many columns, and leave columns for other blocks.
 struct DownBatch {
-  int64_t columns = 4, rows = 8, fewestColumns = 1;
+  int64_t columns = 4, rows = 8;
+  int64_t fewestColumns = 1; ///< if registers are scarce
 };
 
 /// The batch of a thread that goes across columns, too: the states of rows take
-/// registers, and it has adjacent columns. In tiles of at most kFewRows rows, it
-/// has the second one.
+/// registers, and it has a multiple of kAdjacentInRow columns. In tiles of at
+/// most kFewRows rows, it has the second one.
 inline constexpr DownBatch kAcrossBatch = {4, 4, kAdjacentInRow},
                            kFewRowsBatch = {8, 1, kAdjacentInRow};
 inline constexpr int64_t kFewRows = 2;
@@ -131,11 +133,15 @@ bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout);
 /// Clusters start later than single blocks, so other rows take longer.
 bool exchangesInClusters(fused::SweepOp sweep, const SweepLayout &layout);
 
-/// Whether threads have adjacent columns in rows of several parts, too: if
-/// blocks wait for each other once at most. Otherwise, a thread also holds a
-/// part until all blocks have the row's value, and vectors of its elements took
-/// too many registers: a softmax of 500 x 50256 was 13 % slower.
-bool hasAdjacentParts(fused::SweepOp sweep, unsigned segment);
+/// The most columns of a row in which a thread of the segment has adjacent
+/// columns. Part of the order of reductions. Rows of several parts have none if
+/// blocks wait for each other at least twice: a thread then holds a part until
+/// all blocks have the row's value, and vectors of its elements take too many
+/// registers (a softmax of 500 x 50256 was 13 % slower). Elements of 8 bytes
+/// have them in narrow rows only: four of them are two vectors, so consecutive
+/// threads would not access consecutive memory.
+int64_t mostAdjacentColumns(fused::SweepOp sweep, const SweepLayout &layout,
+                            unsigned segment);
 
 /// Whether very wide rows have long parts. A thread holds kLongRegisters of its
 /// columns in registers and the others in shared memory: if blocks wait for

@@ -17,21 +17,21 @@
 // CHECK:          float mass_part[Rows], mass_of_parts[Rows];
 // CHECK:          for (int part = 0; part < parts.count; ++part) {
 // CHECK:            for (long long first_column = parts.begin(part); first_column < parts.end(part); first_column += Items * 256) {
-// CHECK-NEXT:         const auto group = heddle::group_of_block<256, Items>(parts.end(part) - first_column);
+// CHECK-NEXT:         const auto group = heddle::group_of_block<256, Items, Adjacent>(parts.end(part) - first_column);
 // Columns continue with the states that the rows before have left.
 // CHECK:                v[k] = tile.shift[first_column + column];
 // CHECK-NEXT:           column_down[k] = first_row == 0 ? heddle::add<float>::neutral()
 // CHECK-NEXT:               : params.column_of_columns[tile.column_base + first_column + column];
 // CHECK:              float x[Rows][Items];
 // CHECK:                auto *const x_row = heddle::in_global(tile.x + row * tile.x_stride + first_column);
-// CHECK:                  x[r][k] = group.has(k, present) ? x_row[column] : 0;
+// CHECK:                heddle::load_columns<float, Items>(x[r], x_row, group, present);
 // CHECK:              heddle::keep_order();
 // Elements may be written.
 // CHECK:                auto *const y_row = heddle::in_global(tile.y + row * tile.y_stride + first_column);
 // CHECK:                  if (group.has(k, present)) {
 // CHECK-NEXT:               mass_part[r] = heddle::add<float>::combine(mass_part[r],
 // CHECK:                    column_down[k] = heddle::add<float>::combine(column_down[k],
-// CHECK:                    y_row[column] = {{.*}};
+// CHECK:                  to_y.write(k, column, {{.*}}, there && group.has(k, present
 // CHECK:              heddle::store_columns<heddle::add<float>, 256>(column_down, group,
 // CHECK-NEXT:             params.column_of_columns + tile.column_base + first_column);
 // CHECK:            heddle::over_block<heddle::add<float>, 256>(mass_part);
@@ -46,13 +46,15 @@
 // CHECK-NEXT:         tile.mass[row] = mass;
 // CHECK:      across_process(
 // CHECK:        else if (tile.count > 2)
-// CHECK-NEXT:     across_walk<4, 4>(
+// CHECK-NEXT:     across_walk<false, 4, 4>(
+// CHECK-NEXT:   else if (adjacent)
+// CHECK-NEXT:     across_walk<true, 8, 1>(
 // CHECK-NEXT:   else
-// CHECK-NEXT:     across_walk<8, 1>(
+// CHECK-NEXT:     across_walk<false, 8, 1>(
 
 // Elements of 16 bits stay as they are stored until they are used.
-// HALVES:      heddle::bf16 x[Rows][Items];
-// HALVES:        x[r][k] = group.has(k, present) ? x_row[column] : heddle::bf16();
+// HALVES:      heddle::loaded_columns<heddle::bf16, Items, decltype(group)> x[Rows];
+// HALVES:        x[r].load(x_row, group, present);
 // HALVES:        most_part[r] = heddle::max<float>::combine(most_part[r],
 // HALVES-NEXT:       heddle::max<float>::lift(heddle::convert<float>(x[r][k])));
 
@@ -61,7 +63,7 @@
 // AGAIN:        for (long long row = 0; row < tile.count; ++row) {
 // AGAIN:      again_process(
 // AGAIN-NOT:    tile.count >
-// AGAIN:          again_walk(
+// AGAIN:          again_walk<true>(
 // MEMBER:     member_walk(
 // MEMBER:       for (long long row = 0; row < tile.count; ++row) {
 

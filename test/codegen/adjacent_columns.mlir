@@ -11,7 +11,7 @@
 
 // DOWN:      #include "columns.cuh"
 // DOWN:      // Processes a tile of rows that threads hold in registers.
-// DOWN-NOT:  Adjacent
+// DOWN:      down_held(
 // DOWN:      template <bool Adjacent>
 // DOWN-NEXT: __device__ __forceinline__ void
 // DOWN-NEXT: down_walk(

@@ -7,9 +7,9 @@
 // RUN: %heddle emit %t/normalize.mlir | FileCheck %s --check-prefix=DIVIDE
 
 // CHECK:      #include "rows.cuh"
-// CHECK:      template <int Items, int Sure>
+// CHECK:      template <bool Adjacent, int Items, int Sure>
 // CHECK:      softmax_held(
-// CHECK-NEXT:   heddle::row_group<256, Items, Sure> group(static_cast<int>(tile.columns));
+// CHECK-NEXT:   heddle::row_group<256, Items, Sure, 0, Adjacent> group(static_cast<int>(tile.columns));
 //               Threads that have whole narrow rows load several at a time, and short rows of
 //               a sweep that reduces columns in pairs.
 // CHECK-NEXT:   constexpr int rows_at_once = Items == 1 ? 8 : Items <= 4 ? 4 : Items == 8 ? 2 : 1;
@@ -21,7 +21,7 @@
 // CHECK-NEXT:       const int row = Items > 8 || wanted < tile.count ? wanted : 0;
 // CHECK-NEXT:       auto *const x_row = heddle::in_global(tile.x + row * tile.x_stride);
 // CHECK-NEXT:       const int present = heddle::reread(group.present);
-// CHECK:              x[r][k] = group.has(k, present) ? x_row[column] : 0;
+// CHECK-NEXT:       heddle::load_columns<float, Items>(x[r], x_row, group, present);
 //                 Elements are loaded once, and exponentials are computed once.
 // CHECK-NOT:      tile.x
 // CHECK:            const bool there = Items > 8 || row < tile.count;
@@ -32,29 +32,34 @@
 // CHECK:            sum_part = heddle::over_row<heddle::add<float>, 256>(sum_part, group);
 //                   A phase that reduces its elements cannot compute them twice.
 // CHECK-NOT:      divisor
+// CHECK:            heddle::row_writer<float, decltype(group)> to_y(y_row);
 // CHECK:              if (there && group.has(k, present_3)) {
 // CHECK-NEXT:           column_down[k] = heddle::add<float>::combine(column_down[k],
-// CHECK-NEXT:           y_row[column] = y;
+// CHECK-NEXT:         }
+// CHECK-NEXT:         to_y.write(k, column, y, there && group.has(k, present_3));
 // CHECK:        heddle::store_columns<heddle::add<float>, 256>(column_down, group, params.column_of_columns + tile.column_base);
 // CHECK:        const int own = tile_index - heddle::first_tile<heddle::member_descriptor<5, 2>>(params.table, tile.member);
 // CHECK:      softmax_process(
+//               Four adjacent columns are accessed as a vector. Not in parts of rows, because a
+//               chain of two reductions is over the row.
+// CHECK-NEXT:   const bool adjacent = heddle::has_adjacent(tile.columns) && tile.columns <= 4096;
 // CHECK-NEXT:   if (tile.columns == 1)
-// CHECK-NEXT:     softmax_held<1, 1>(params, tile);
+// CHECK-NEXT:     softmax_held<false, 1, 1>(params, tile);
 // CHECK-NEXT:   else if (tile.columns == 3)
-// CHECK-NEXT:     softmax_held<3, 3>(params, tile);
+// CHECK-NEXT:     softmax_held<false, 3, 3>(params, tile);
 // CHECK-NEXT:   else if (tile.columns <= 4)
-// CHECK-NEXT:     softmax_held<4, 0>(params, tile);
-// CHECK-NEXT:   else if (Held == 4096 && tile.columns <= 2048 && heddle::is_power_of_two(tile.columns))
-// CHECK-NEXT:     softmax_held<8, 8>(params, tile);
+// CHECK-NEXT:     softmax_held<false, 4, 0>(params, tile);
+// CHECK-NEXT:   else if (adjacent && tile.columns <= 2048)
+// CHECK-NEXT:     softmax_held<true, 8, 4>(params, tile);
 // CHECK-NEXT:   else if (tile.columns <= 2048)
-// CHECK-NEXT:     softmax_held<8, 4>(params, tile);
-// CHECK-NEXT:   else if (Held == 4096 && heddle::is_power_of_two(tile.columns))
-// CHECK-NEXT:     softmax_held<16, 16>(params, tile);
+// CHECK-NEXT:     softmax_held<false, 8, 4>(params, tile);
 //               The entry for held rows has no form of wider ones.
+// CHECK-NEXT:   else if (adjacent && (Held == 4096 || tile.columns <= 4096))
+// CHECK-NEXT:     softmax_held<true, 16, 8>(params, tile);
 // CHECK-NEXT:   else if (Held == 4096 || tile.columns <= 4096)
-// CHECK-NEXT:     softmax_held<16, 8>(params, tile);
-// CHECK-NEXT:   else
-// CHECK-NEXT:     softmax_walk(
+// CHECK-NEXT:     softmax_held<false, 16, 8>(params, tile);
+// CHECK-NEXT:   else if (adjacent)
+// CHECK-NEXT:     softmax_walk<true>(
 // CHECK:      softmax_held_rows(heddle::table table,
 // CHECK:        softmax_block<4096>(params);
 // CHECK:      softmax_tiles(heddle::table table,
@@ -71,14 +76,13 @@
 // divides its elements again.
 // A warp that has a row of more than 256 columns has a state for each warp of other entries.
 // DIVIDE:      const int row = (Items > 8 && !Lanes) || wanted < tile.count ? wanted : 0;
-// DIVIDE:      heddle::chains<heddle::add<float>, Items, Lanes> sum_part;
+// DIVIDE:      heddle::chains<heddle::add<float>, Items, Lanes, Adjacent> sum_part;
 // DIVIDE:      sum_part[k] = heddle::add<float>::combine(sum_part[k], heddle::add<float>::lift(x[r][k]));
 // DIVIDE:      float sum_of_row = heddle::over_row<heddle::add<float>, 256>(sum_part, group);
 // DIVIDE:      const float sum = heddle::add<float>::value(sum_of_row);
 // DIVIDE-NEXT: heddle::divisor by_sum(sum);
 // DIVIDE:        const float y = by_sum.divide(x[r][k], group.has(k, [[PRESENT:present[_0-9]*]]));
-// DIVIDE-NEXT:   if (there && group.has(k, [[PRESENT]])) {
-// DIVIDE-NEXT:     y_row[column] = y;
+// DIVIDE-NEXT:   to_y.write(k, column, y, there && group.has(k, [[PRESENT]]));
 // DIVIDE:      if (!by_sum.exact()) {
 // DIVIDE:        const float y = x[r][k] / sum;
 

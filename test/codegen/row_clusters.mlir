@@ -3,7 +3,7 @@
 // RUN: %heddle emit %s | FileCheck %s
 // RUN: %heddle emit %s --stage plan | FileCheck %s --check-prefix=PLAN
 
-// CHECK:      template <bool Clusters, int Items, int Sure, int Lanes>
+// CHECK:      template <bool Clusters, bool Adjacent, int Items, int Sure, int Lanes>
 // CHECK:      softmax_held(
 // CHECK:        heddle::row_parts<Clusters> parts(tile.columns, 16384, params.table.blocks_per_tile, part_of_tile,
 // CHECK-NEXT:       (Sure >= Items / 2 && Items != 80) || Items <= 8, true);
@@ -11,14 +11,19 @@
 //               An exponential takes the place of its element.
 // CHECK:          x[r][k] = expf(d);
 // CHECK:        sum_of_row = heddle::over_parts<heddle::add<float>, 256>(sum_of_row, params.sum_of_parts, parts, tile_index);
-// No part of at most 16 is short, so half of its columns are not compared.
+// All rows of the entry for clusters have parts. No part of at most 16 is short, so half of
+// its columns are not compared.
 // CHECK:      softmax_process(
 // CHECK:        if (part_of_tile > 0 && part_of_tile >= heddle::parts_of_row(tile.columns, 16384, true))
+// CHECK:        const bool adjacent = heddle::has_adjacent(tile.columns) && tile.columns <= 16384;
+// CHECK-NEXT:   if constexpr (Clusters) {
+// CHECK-NEXT:     softmax_held<Clusters, false, 32, 15, 0>(
+// CHECK-NEXT:   } else if (tile.columns == 1)
 // CHECK:        else if (Held != 20480 && (Held == 8192 || tile.columns <= 8192))
 // CHECK:        else if (Held == 20480 && tile.columns > 131072 && heddle::holds_parts(params.table, tile.columns, 16384, 80, true))
-// CHECK-NEXT:     softmax_held<false, 80, 65, 0>(
+// CHECK-NEXT:     softmax_held<false, false, 80, 65, 0>(
 // CHECK-NEXT:   else if (Held != 20480 && heddle::holds_parts(params.table, tile.columns, 16384, 32, true))
-// CHECK-NEXT:     softmax_held<Clusters, 32, Clusters ? 15 : 0, 0>(
+// CHECK-NEXT:     softmax_held<false, false, 32, 0, 0>(
 // CHECK:      softmax_block(
 // CHECK:        if ((!Held || Held == 20480) && params.table.blocks_per_tile > 1) {
 // CHECK-NEXT:     const int before = heddle::blocks_started<Clusters>(params.started_blocks);

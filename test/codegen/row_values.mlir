@@ -8,15 +8,15 @@
 // CHECK:        for (long long row = 0; row < tile.count; ++row) {
 // CHECK-NEXT:     const float v = tile.v[row];
 // CHECK-NOT:      inverse_root
-// CHECK:          prefetch(threadIdx.x);
+// CHECK:          prefetch(0);
 // CHECK-NEXT:     const float factor = heddle::inverse_root(v);
-// CHECK-NEXT:     for (long long first_column = threadIdx.x;
+// CHECK-NEXT:     for (long long n = 0;
 
 // STORED:      stored_walk(
 // STORED:        for (long long row = 0; row < tile.count; ++row) {
 // STORED-NEXT:     const float v = tile.v[row];
 // STORED-NEXT:     const float factor = heddle::inverse_root(v);
-// STORED:          prefetch(threadIdx.x);
+// STORED:          prefetch(0);
 // STORED:          tile.factor[row] = factor;
 
 //--- scaled.mlir

@@ -4,11 +4,13 @@
 // RUN: %heddle emit %s --stage plan | FileCheck %s --check-prefix=PLAN
 
 // CHECK:      in_place_walk(
-// CHECK-NOT:    tile.m[{{.*}}] =
+// CHECK-NOT:    row_writer
 // CHECK:        sum_part = heddle::over_block<heddle::add<float>, 256>(sum_part);
-// CHECK:          next_m[k] = there ? tile.m[row * tile.m_stride + column] : 0;
-// CHECK-DAG:      tile.m[row * tile.m_stride + column] =
-// CHECK-DAG:      tile.p[row * tile.p_stride + column] =
+// CHECK-DAG:      heddle::row_writer<float, decltype(columns)> to_m(tile.m + row * tile.m_stride);
+// CHECK-DAG:      heddle::row_writer<float, decltype(columns)> to_p(tile.p + row * tile.p_stride);
+// CHECK:            heddle::load_columns<float, 8>(next_m, tile.m + row * tile.m_stride, columns, 0, n);
+// CHECK-DAG:      to_m.write(k, column,
+// CHECK-DAG:      to_p.write(k, column,
 
 // PLAN-NOT: "copy"
 // PLAN-NOT: "temporary"

@@ -14,11 +14,13 @@
 //             First the maximum of the row, in batches of eight columns; the next
 //             batch is loaded while one is processed.
 // CHECK:        float next_x[8];
-// CHECK:          next_x[k] = there ? tile.x[row * tile.x_stride + column] : 0;
-// CHECK:        prefetch(parts.begin(part) + threadIdx.x);
-// CHECK:        for (long long first_column = parts.begin(part) + threadIdx.x; first_column < end_of_part;
-// CHECK:          prefetch(first_column + 2048);
+// CHECK:        const heddle::walked_columns<256, 8, Adjacent> columns(parts.begin(part), parts.end(part));
+// CHECK:          heddle::load_columns<float, 8>(next_x, tile.x + row * tile.x_stride, columns, 0, n);
+// CHECK:        prefetch(0);
+// CHECK-NEXT:   for (long long n = 0; columns.has(n); n += 8) {
+// CHECK:          prefetch(n + 8);
 // CHECK-NEXT:     heddle::keep_order();
+// CHECK:            const long long column = columns.column(n + k);
 // CHECK:          most_part = heddle::max<float>::combine(most_part, heddle::max<float>::lift(x[k]));
 // CHECK:        most_part = heddle::over_block<heddle::max<float>, 256>(most_part);
 //             Then the sum.
@@ -27,7 +29,7 @@
 //             Then the probabilities, in place, and their part of the columns.
 // CHECK:          = expf(
 // CHECK:          params.column_of_columns[tile.column_base + column] =
-// CHECK:          tile.x[row * tile.x_stride + column] = p;
+// CHECK:          to_x.write(k, column, p, true);
 //             Tiles are combined in groups, then groups in groups.
 // CHECK:      softmax_columns_combine(
 // CHECK:        const heddle::threads_by_column<256> threads(tile.columns);

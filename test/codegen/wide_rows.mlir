@@ -7,7 +7,7 @@
 // CHECK:        heddle::row_parts parts(tile.columns, 16384, params.table.blocks_per_tile, part_of_tile,
 // CHECK-NEXT:       Sure >= Items / 2 || Items <= 8);
 // CHECK-NEXT:   heddle::begin_exchanges<float>(parts, params.sum_of_parts, tile_index);
-// CHECK-NEXT:   heddle::row_group<256, Items, Sure, Lanes> group(parts);
+// CHECK-NEXT:   heddle::row_group<256, Items, Sure, Lanes, Adjacent> group(parts);
 // CHECK:            float sum_of_row = heddle::over_row<heddle::add<float>, 256>(sum_part, group);
 // CHECK-NEXT:       if (parts.is_divided()) {
 // CHECK-NEXT:         sum_of_row = heddle::over_parts<heddle::add<float>, 256>(sum_of_row, params.sum_of_parts, parts, tile_index,
@@ -20,8 +20,8 @@
 // CHECK-NEXT:   heddle::row_parts parts(tile.columns, 16384, params.table.blocks_per_tile, part_of_tile);
 // CHECK-NEXT:   heddle::begin_exchanges<float>(parts, params.sum_of_parts, tile_index);
 // CHECK:        for (int part = parts.first; part < parts.count; part += parts.step) {
-// CHECK-NEXT:     const long long end_of_part = parts.end(part);
-// CHECK:          prefetch(parts.begin(part) + threadIdx.x);
+// CHECK:          const heddle::walked_columns<256, 8, Adjacent> columns(parts.begin(part), parts.end(part));
+// CHECK:          prefetch(0);
 // CHECK:          sum_part = heddle::over_block<heddle::add<float>, 256>(sum_part);
 // CHECK-NEXT:     if (threadIdx.x == part)
 // CHECK-NEXT:       sum_of_row = sum_part;
@@ -37,14 +37,17 @@
 // CHECK:        if (part_of_tile > 0 && part_of_tile >= heddle::parts_of_row(tile.columns, 16384))
 // CHECK-NEXT:     return;
 // CHECK:        else if (Held == 4096 || tile.columns <= 4096)
-// CHECK-NEXT:     wide_held<16, 8, 0>(
+// CHECK-NEXT:     wide_held<false, 16, 8, 0>(
 //               One block holds a whole row of up to 16384 columns, 64 for each thread.
-// CHECK-NEXT:   else if (Held == 8192 || tile.columns <= 8192)
-// CHECK-NEXT:     wide_held<32, 16, 0>(
-// CHECK-NEXT:   else if (Held == 16384)
-// CHECK-NEXT:     wide_held<64, 32, 0>(
+// CHECK:        else if (Held == 8192 || tile.columns <= 8192)
+// CHECK-NEXT:     wide_held<false, 32, 16, 0>(
+// CHECK:        else if (Held == 16384)
+// CHECK-NEXT:     wide_held<false, 64, 32, 0>(
+//               The order of a row's columns is the same in its parts.
+// CHECK-NEXT:   else if (adjacent && heddle::holds_parts(params.table, tile.columns, 16384, 32))
+// CHECK-NEXT:     wide_held<true, 32, 0, 0>(
 // CHECK-NEXT:   else if (heddle::holds_parts(params.table, tile.columns, 16384, 32))
-// CHECK-NEXT:     wide_held<32, 0, 0>(
+// CHECK-NEXT:     wide_held<false, 32, 0, 0>(
 // CHECK:      wide_block(
 // CHECK:        if (!Held && params.table.blocks_per_tile > 1) {
 // CHECK-NEXT:     const int before = heddle::blocks_started(params.started_blocks);

@@ -201,8 +201,11 @@ const PlanVariant *CudaOnCpuGraph::choose(const PlanNode &node) const {
     bool holds = !variant.maxColumns ||
                  layout->tables()[node.table].widest <= *variant.maxColumns;
     if (variant.maxParts) {
-      int blocks = layout->tables()[node.table].blocksPerTile;
-      holds = blocks > 1 && blocks <= *variant.maxParts;
+      int blocks = tables[node.table].table.blocksPerTile;
+      const TableView &view = layout->tables()[node.table];
+      holds = blocks > 1 && blocks <= *variant.maxParts &&
+              haveShortParts(plan().tables[node.table], view.narrowest,
+                             view.widest);
     }
     // Several entries for held rows differ in the most columns of a row.
     StringRef entry = variant.entry;
@@ -251,7 +254,7 @@ CudaOnCpuGraph::launchOf(const PlanNode &node, const PlanVariant &variant,
   launch.block = variant.block;
   launch.cooperative = variant.cooperative;
   if (variant.maxParts)
-    launch.cluster = layout->tables()[node.table].blocksPerTile;
+    launch.cluster = tables[node.table].table.blocksPerTile;
   int64_t tiles = 0, members = 0;
   for (const PlanArgument &argument : arguments)
     switch (argument.kind) {

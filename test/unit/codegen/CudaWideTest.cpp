@@ -303,7 +303,8 @@ void compare(Program &program, const Shapes &shapes, bool misaligned,
         FAIL() << takeError(std::move(error)).second;
       EXPECT_EQ(differenceInBits(expected[step], cuda->results()), "");
     }
-    if (entry == "_row_clusters" || entry == "_long_parts" ||
+    // With an even seed, one block has a whole row.
+    if ((entry == "_row_clusters" && seed % 2) || entry == "_long_parts" ||
         entry == "_held_rows_32")
       EXPECT_TRUE(llvm::any_of(graph.ran, [&](llvm::StringRef ran) {
         return ran.ends_with(entry);
@@ -541,23 +542,22 @@ INSTANTIATE_TEST_SUITE_P(, CudaTallTiles,
 
 class CudaClusters : public testing::TestWithParam<const char *> {};
 
-// The blocks of a row are a cluster. Narrower rows need fewer of its blocks.
+// The blocks of a row are a cluster. Narrower rows need fewer of its blocks,
+// but all rows have several parts. The columns of some are multiples of 4.
 TEST_P(CudaClusters, GiveTheBitsOfTheCpu) {
   Program &program = sharedProgram(GetParam());
   if (!program.isGood() || !program.hostSource())
     return;
-  for (int64_t widest : {16385, 40001, 131072})
+  for (int64_t widest : {16385, 16388, 40001, 131072})
     for (bool misaligned : {false, true}) {
       SCOPED_TRACE(widest);
       compare(program,
               {{5, widest},
                {0, 30000},
-               {2, 16384},
+               {2, 16385},
                {2, std::min<int64_t>(widest, 20000)},
-               {3, 100},
-               {2, 0},
-               {1, 9000},
-               {0, 0}},
+               {0, 16386},
+               {1, std::min<int64_t>(widest, 24577)}},
               misaligned, "_row_clusters");
     }
 }
