@@ -288,10 +288,6 @@ static int exchangesOfRow(fused::SweepOp sweep, unsigned segment) {
 
 int64_t mostAdjacentColumns(fused::SweepOp sweep, const SweepLayout &layout,
                             unsigned segment) {
-  constexpr int64_t mostOfWide = 128;
-  for (const OperandSlot &operand : layout.segments[segment].operands)
-    if (operand.index == kIJ && storageBytes(operand.storage) > 4)
-      return mostOfWide;
   return exchangesOfRow(sweep, segment) < 2
              ? std::numeric_limits<int64_t>::max()
              : layout.wholeColumns;

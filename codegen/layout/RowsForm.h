@@ -134,12 +134,11 @@ bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout);
 bool exchangesInClusters(fused::SweepOp sweep, const SweepLayout &layout);
 
 /// The most columns of a row in which a thread of the segment has adjacent
-/// columns. Part of the order of reductions. Rows of several parts have none if
-/// blocks wait for each other at least twice: a thread then holds a part until
-/// all blocks have the row's value, and vectors of its elements take too many
-/// registers (a softmax of 500 x 50256 was 13 % slower). Elements of 8 bytes
-/// have them in narrow rows only: four of them are two vectors, so consecutive
-/// threads would not access consecutive memory.
+/// columns. Part of the order of reductions, so fusion must not change it for
+/// rows of one part. Rows of several parts have none if blocks wait for each
+/// other at least twice: a thread then holds a part until all blocks have the
+/// row's value, and vectors of its elements take too many registers (a softmax
+/// of 500 x 50256 was 13 % slower).
 int64_t mostAdjacentColumns(fused::SweepOp sweep, const SweepLayout &layout,
                             unsigned segment);
 
