@@ -181,31 +181,97 @@ void SegmentEmitter::emitWideTile() {
   walk("", across.back());
 }
 
+/// Prints the processing of a tile of held rows, if blocks share tiles of wider
+/// ones. Then one of them processes it.
+void SegmentEmitter::emitHeldOfShared() {
+  os << "if (tile.columns <= " << slots.held.columns << ") {\n";
+  os.indent();
+  os << "if (" << blockOfTile() << " > 0)\n  return;\n"
+     << "if (tile.columns == 1)\n  " << callOfNarrow(1, 1);
+  emitHeldBranches("", kHeldItems, 0);
+  if (slots.endsMembers)
+    os << "if (heddle::arrives_last(&params.table.tickets[tile.member], "
+          "tile.tiles))\n  "
+       << callOf("end") << ";\n";
+  os << "return;\n";
+  os.unindent() << "}\n";
+}
+
+/// Prints the form of the entry for clusters, in which all rows have parts that
+/// are held.
+void SegmentEmitter::emitClusterForm(bool adjacentParts) {
+  std::string items = std::to_string(runtime::partColumns(layout.wholeColumns) /
+                                     layout.threads),
+              sure = std::to_string(sureItemsOfPart(
+                  layout.wholeColumns, layout.threads, adjacentParts));
+  auto call = [&](StringRef adjacent) {
+    return callOf("held", {{"Items", items},
+                           {"Sure", sure},
+                           {"Lanes", "0"},
+                           {"Adjacent", adjacent}}) +
+           ";\n";
+  };
+  os << "if constexpr (Clusters) {\n";
+  os.indent();
+  if (adjacentParts)
+    os << "if (adjacent)\n  " << call("true") << "else\n  ";
+  os << call("false");
+  os.unindent() << "} else ";
+}
+
+/// Prints the forms of rows that have several parts.
+void SegmentEmitter::emitPartForms(bool adjacentParts) {
+  auto holdsParts = [&](int64_t items) {
+    return "heddle::holds_parts(params.table, tile.columns, " +
+           std::to_string(layout.wholeColumns) + ", " + std::to_string(items) +
+           (layout.longParts ? ", true)" : ")");
+  };
+  auto form = [&](const Twine &condition, int64_t items, int64_t sure,
+                  bool mayBeAdjacent) {
+    std::string number[] = {std::to_string(items), std::to_string(sure)};
+    emitBranches((condition + holdsParts(items)).str(), "held",
+                 {{"Clusters", "false"},
+                  {"Items", number[0]},
+                  {"Sure", number[1]},
+                  {"Lanes", "0"}},
+                 mayBeAdjacent);
+  };
+  // The entry for long parts traverses rows that have others.
+  int64_t longColumns = runtime::longPartColumns(layout.wholeColumns);
+  if (layout.longParts)
+    form("Held == " + Twine(longColumns) + " && tile.columns > " +
+             Twine(runtime::mostShortColumns(layout.wholeColumns)) + " && ",
+         longColumns / layout.threads,
+         sureItemsOfLongPart(layout.wholeColumns, layout.threads),
+         /*mayBeAdjacent=*/false);
+  std::string notLong = "Held != " + std::to_string(longColumns) + " && ";
+  if (layout.heldParts)
+    form(layout.longParts ? notLong : "",
+         runtime::partColumns(layout.wholeColumns) / layout.threads, 0,
+         adjacentParts);
+}
+
 /// Prints the processing of a tile whose rows are held, or are not. An entry
 /// for held rows, which have at most `Held` columns, has no form of wider rows.
-/// If blocks would divide a tile of wider rows, one of them processes a tile of
-/// held rows.
 void SegmentEmitter::emitHeldTile() {
   auto upTo = [](int64_t columns) {
     return "tile.columns <= " + std::to_string(columns);
   };
-  std::string fits = upTo(slots.held.columns);
-  if (slots.columns) {
-    os << "if (" << fits << ") {\n";
-    os.indent();
-    os << "if (" << blockOfTile() << " > 0)\n  return;\n"
-       << "if (tile.columns == 1)\n  " << callOfNarrow(1, 1);
-    emitHeldBranches("", kHeldItems, 0, 0);
-    if (slots.endsMembers)
-      os << "if (heddle::arrives_last(&params.table.tickets[tile.member], "
-            "tile.tiles))\n  "
-         << callOf("end") << ";\n";
-    os << "return;\n";
-    os.unindent() << "}\n";
-    return;
-  }
+  if (slots.columns)
+    return emitHeldOfShared();
   int64_t mostAdjacent = mostAdjacentColumns(sweep, layout, segment);
   bool adjacentParts = mostAdjacent > layout.wholeColumns;
+  if (names.functions->takes(functionName("held"), "Adjacent") ||
+      names.functions->takes(functionName("walk"), "Adjacent"))
+    os << "const bool adjacent = heddle::has_adjacent(tile.columns)"
+       << (adjacentParts ? "" : " && " + upTo(mostAdjacent)) << ";\n";
+  if (hasClusterEntry(sweep))
+    emitClusterForm(adjacentParts);
+  os << "if (tile.columns == 1)\n  " << callOfNarrow(1, 1)
+     << "else if (tile.columns == " << kNarrowItems - 1 << ")\n  "
+     << callOfNarrow(kNarrowItems - 1, kNarrowItems - 1)
+     << "else if (tile.columns <= " << kNarrowItems << ")\n  "
+     << callOfNarrow(kNarrowItems, 0);
   int64_t most = mostHeldColumns(sweep, layout, segment);
   bool holdsWide = most > slots.held.columns;
   ArrayRef<int64_t> entries;
@@ -214,85 +280,28 @@ void SegmentEmitter::emitHeldTile() {
   std::string orFirst =
       entries.empty() ? ""
                       : "Held == " + std::to_string(entries.front()) + " || ";
-  if (names.functions->takes(functionName("held"), "Adjacent") ||
-      names.functions->takes(functionName("walk"), "Adjacent"))
-    os << "const bool adjacent = heddle::has_adjacent(tile.columns)"
-       << (adjacentParts ? "" : " && " + upTo(mostAdjacent)) << ";\n";
-  int64_t ofPart = runtime::partColumns(layout.wholeColumns) / layout.threads;
-  std::string itemsOfPart = std::to_string(ofPart);
-  // All rows of the entry for clusters have parts that are held.
-  if (hasClusterEntry(sweep)) {
-    std::string sure = std::to_string(
-        sureItemsOfPart(layout.wholeColumns, layout.threads, adjacentParts));
-    auto call = [&](StringRef adjacent) {
-      return callOf("held", {{"Items", itemsOfPart},
-                             {"Sure", sure},
-                             {"Lanes", "0"},
-                             {"Adjacent", adjacent}}) +
-             ";\n";
-    };
-    os << "if constexpr (Clusters) {\n";
-    os.indent();
-    if (adjacentParts)
-      os << "if (adjacent)\n  " << call("true") << "else\n  ";
-    os << call("false");
-    os.unindent() << "} else ";
-  }
-  os << "if (tile.columns == 1)\n  " << callOfNarrow(1, 1)
-     << "else if (tile.columns == " << kNarrowItems - 1 << ")\n  "
-     << callOfNarrow(kNarrowItems - 1, kNarrowItems - 1)
-     << "else if (tile.columns <= " << kNarrowItems << ")\n  "
-     << callOfNarrow(kNarrowItems, 0);
   if (!entries.empty())
     emitWarpForms();
-  emitHeldBranches((holdsWide ? "" : orFirst) + fits, kHeldItems,
-                   kHeldItems / 2);
+  emitHeldBranches((holdsWide ? "" : orFirst) + upTo(slots.held.columns),
+                   kHeldItems, kHeldItems / 2);
   if (holdsWide)
     emitHeldBranches(orFirst + upTo(most), kPartItems, kPartItems / 2);
-  // The entry for long parts traverses wide rows that have others.
-  int64_t longColumns = runtime::longPartColumns(layout.wholeColumns);
-  std::string longEntry = std::to_string(longColumns),
-              notLong = layout.longParts ? "Held != " + longEntry + " && " : "";
+  std::string longEntry =
+      std::to_string(runtime::longPartColumns(layout.wholeColumns));
   for (int64_t columns : llvm::drop_begin(entries, !entries.empty())) {
     std::string which = "Held == " + std::to_string(columns);
     if (holdsInEveryEntry(layout, columns))
       which += " || " + upTo(columns);
     if (holdsInEveryEntry(layout, columns) && layout.longParts)
-      which = notLong + "(" + which + ")";
+      which = "Held != " + longEntry + " && (" + which + ")";
     int64_t items = columns / layout.threads;
     emitHeldBranches(which, items, items / 2);
-  }
-  auto holdsParts = [&](int64_t items) {
-    return "heddle::holds_parts(params.table, tile.columns, " +
-           std::to_string(layout.wholeColumns) + ", " + std::to_string(items) +
-           (layout.longParts ? ", true)" : ")");
-  };
-  if (layout.longParts) {
-    std::string items = std::to_string(longColumns / layout.threads),
-                sure = std::to_string(
-                    sureItemsOfLongPart(layout.wholeColumns, layout.threads));
-    emitBranches(
-        "Held == " + longEntry + " && tile.columns > " +
-            std::to_string(runtime::mostShortColumns(layout.wholeColumns)) +
-            " && " + holdsParts(longColumns / layout.threads),
-        "held",
-        {{"Clusters", "false"},
-         {"Items", items},
-         {"Sure", sure},
-         {"Lanes", "0"}},
-        /*mayBeAdjacent=*/false);
   }
   // Rows of one part, which may have adjacent columns, have taken a branch.
   assert(!layout.heldParts ||
          most >= runtime::partColumns(layout.wholeColumns) ||
          holdsInEveryEntry(layout, runtime::partColumns(layout.wholeColumns)));
-  if (layout.heldParts)
-    emitBranches(notLong + holdsParts(ofPart), "held",
-                 {{"Clusters", "false"},
-                  {"Items", itemsOfPart},
-                  {"Sure", "0"},
-                  {"Lanes", "0"}},
-                 adjacentParts);
+  emitPartForms(adjacentParts);
   emitWideTile();
 }
 

@@ -4,10 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The schedule of sweeps with row or column values. HeldRows.cpp prints rows in
-// registers, SharedRows.cpp row tiles that several blocks share, RowsDown.cpp
-// wide rows of sweeps without row values, RowsAcross.cpp wide rows whose
-// columns are reduced, too, RowsBranchless.cpp divisions and roots without
-// branches.
+// registers and HeldLoads.cpp their loads, SharedRows.cpp row tiles that
+// several blocks share, RowsDown.cpp wide rows of sweeps without row values,
+// RowsAcross.cpp wide rows whose columns are reduced, too, RowsBranchless.cpp
+// divisions and roots without branches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -172,7 +172,21 @@ private:
   llvm::SmallVector<mlir::BlockArgument>
   argumentsOf(fused::Level level,
               llvm::ArrayRef<mlir::BlockArgument> arguments) const;
+  // Loads of rows in registers (HeldLoads.cpp).
+  /// The arrays of elements as they are stored: those of all operands that stay
+  /// so, and those that are converted when several rows are loaded.
+  struct HeldArrays {
+    llvm::DenseMap<mlir::Value, std::string> stored, storedFirst;
+  };
+  mlir::Type storageOf(mlir::BlockArgument argument) const;
   std::string loadedColumns(mlir::Type storage) const;
+  std::string heldRowOf(mlir::BlockArgument argument);
+  std::string declareStored(mlir::BlockArgument argument);
+  HeldArrays declareHeldArrays(llvm::ArrayRef<mlir::BlockArgument> ofElements,
+                               llvm::ArrayRef<mlir::BlockArgument> ofRows);
+  void loadAdjacent(mlir::BlockArgument argument, const HeldArrays &arrays);
+  void loadHeldElements(llvm::ArrayRef<mlir::BlockArgument> ofElements,
+                        const HeldArrays &arrays);
   void loadHeld(llvm::ArrayRef<mlir::BlockArgument> ofElements,
                 llvm::ArrayRef<mlir::BlockArgument> ofRows);
   std::string longItems() const;

@@ -271,6 +271,9 @@ private:
                         int64_t sure, int64_t lanes = 0);
   std::string callOfNarrow(int64_t items, int64_t sure) const;
   void emitWarpForms();
+  void emitHeldOfShared();
+  void emitClusterForm(bool adjacentParts);
+  void emitPartForms(bool adjacentParts);
   void emitHeldTile();
   void emitWalkCall();
   void emitWideTile();
