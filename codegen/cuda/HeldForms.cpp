@@ -97,15 +97,11 @@ void SegmentEmitter::emitHeldBranches(const Twine &condition, int64_t items,
                                       int64_t sure, int64_t lanes) {
   std::string number[] = {std::to_string(items), std::to_string(sure),
                           std::to_string(lanes)};
-  // A row of fewer columns has fewer items.
-  int64_t most = lanes ? lanes : layout.threads,
-          fewest = items > kHeldItems ? items / 2 * most + 1 : kNarrowItems + 1;
   emitBranches(condition.str(), "held",
                {{"Clusters", "false"},
                 {"Items", number[0]},
                 {"Sure", number[1]},
-                {"Lanes", number[2]}},
-               fewest <= mostAdjacentColumns(sweep, layout, segment));
+                {"Lanes", number[2]}});
 }
 
 /// The call for a tile of narrow rows, which have the same order in both forms.
@@ -167,15 +163,12 @@ void SegmentEmitter::emitWideTile() {
     emitWalkCall();
     return;
   }
-  bool mayBeAdjacent =
-      slots.held.columns < mostAdjacentColumns(sweep, layout, segment);
   if (across.empty())
-    return emitBranches("", "walk", {{"Clusters", "false"}}, mayBeAdjacent);
+    return emitBranches("", "walk", {{"Clusters", "false"}});
   auto walk = [&](StringRef condition, const DownBatch &batch) {
     std::string columns = std::to_string(batch.columns),
                 rows = std::to_string(batch.rows);
-    emitBranches(condition, "walk", {{"Items", columns}, {"Rows", rows}},
-                 mayBeAdjacent);
+    emitBranches(condition, "walk", {{"Items", columns}, {"Rows", rows}});
   };
   walk("tile.count > " + std::to_string(kFewRows), across.front());
   walk("", across.back());

@@ -120,6 +120,12 @@ std::string RowsEmitter::rowOf(int slot) const {
   return pointers[slot] + " + row * " + pointers[slot + 1];
 }
 
+/// The same, or the variable that has it.
+std::string RowsEmitter::pointerToRow(int slot) const {
+  std::string declared = rowPointers.lookup(slot);
+  return declared.empty() ? rowOf(slot) : declared;
+}
+
 /// The element of an operand in `column`; for a matrix, of the current row.
 std::string RowsEmitter::elementOf(int slot, const Twine &column) const {
   if (std::string row = rowPointers.lookup(slot); !row.empty())
@@ -161,12 +167,9 @@ size_t RowsEmitter::wordsOf(ArrayRef<BlockArgument> inputs) {
 void RowsEmitter::loadColumns(BlockArgument argument, StringRef to,
                               StringRef type, StringRef items,
                               const Twine &columns) {
-  int slot = slots.inputs[argument.getArgNumber()];
-  std::string row = rowPointers.lookup(slot);
-  if (row.empty())
-    row = rowOf(slot);
   os << "heddle::load_columns<" << type << ", " << items << ">(" << to << ", "
-     << row << ", " << columns << ");\n";
+     << pointerToRow(slots.inputs[argument.getArgNumber()]) << ", " << columns
+     << ");\n";
 }
 
 /// Declares the objects that store the results `written` of the current row, in
@@ -177,12 +180,10 @@ void RowsEmitter::declareWriters(ArrayRef<unsigned> written,
   for (unsigned result : written) {
     int slot = slots.results[result];
     const OperandSlot &operand = slots.operands[slot];
-    std::string row = rowPointers.lookup(slot);
-    if (row.empty())
-      row = rowOf(slot);
     writers[result] = scope.fresh("to_" + nameOfSlot(operand));
     os << "heddle::row_writer<" << storedType(operand.storage) << ", decltype("
-       << columns << ")> " << writers[result] << "(" << row << ");\n";
+       << columns << ")> " << writers[result] << "(" << pointerToRow(slot)
+       << ");\n";
   }
 }
 

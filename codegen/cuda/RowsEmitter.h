@@ -99,6 +99,7 @@ private:
   void emitPrefetch(const Batch &batch, llvm::StringRef columns);
   void takePrefetched(const Batch &batch, llvm::StringRef next);
   std::string rowOf(int slot) const;
+  std::string pointerToRow(int slot) const;
   std::string elementOf(int slot, const llvm::Twine &column) const;
   std::string loadOf(mlir::BlockArgument argument,
                      const llvm::Twine &column) const;
