@@ -143,6 +143,15 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
       parts.add(plan->tables[0], each, 8);
     EXPECT_EQ(parts.blocksPerTile(plan->tables[0]), std::max(16, blocks));
   }
+  // Rows of one part, and of long parts, exclude the entry for clusters.
+  plan->tables[0].wholeColumns = 16384;
+  for (auto [narrowest, widest, areShort] : {std::tuple(16385, 16385, true),
+                                             {16385, 131072, true},
+                                             {16384, 131072, false},
+                                             {0, 16385, false},
+                                             {16385, 131073, false}})
+    EXPECT_EQ(haveShortParts(plan->tables[0], narrowest, widest), areShort)
+        << narrowest << ' ' << widest;
   plan->tables[0].longParts = false;
   plan->tables[0].wholeColumns = 4096;
   plan->tables[0].heldParts = false;
