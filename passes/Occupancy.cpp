@@ -333,12 +333,27 @@ static int64_t registersBesideElements(SweepOp sweep, int64_t bytes) {
   return 24 + (hasWideStates ? 16 : 0) + (isBranchless ? 8 : 0);
 }
 
+/// Measured: the registers of a thread of a sweep that only reduces rows,
+/// besides those of elements, which stay as they are stored.
+static constexpr int64_t kBesideReduced = 16;
+
 int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns) {
+  bool isShort = columns <= runtime::kPartColumns;
+  // Short rows of several operands are slower with more blocks.
+  if (onlyReducesRows(sweep, layout) && (!isShort || layout.heldWords == 1)) {
+    constexpr int64_t least = 40, ofConversions = 8;
+    int64_t items = columns / layout.threads * (isShort ? layout.wideRows : 1);
+    int64_t registers = kBesideReduced + loadedWords(layout, items);
+    if (llvm::any_of(layout.segments, [](const SegmentLayout &segment) {
+          return llvm::any_of(segment.operands, arePacked);
+        }))
+      registers += ofConversions;
+    return blocksFor(std::max(least, registers), layout.threads, 6);
+  }
   // The elements of further rows that a thread has at the same time.
   int64_t ofRows = kHeldItems * (layout.shortRows - 1);
-  int64_t ofElements = columns <= runtime::kPartColumns
-                           ? 8 + kHeldItems * layout.heldWords
-                           : columns / layout.threads * layout.heldWords;
+  int64_t ofElements = isShort ? 8 + kHeldItems * layout.heldWords
+                               : columns / layout.threads * layout.heldWords;
   return blocksFor(registersBesideElements(sweep, 4) + ofRows + ofElements,
                    layout.threads, 6);
 }
@@ -363,6 +378,9 @@ int64_t warpBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns) {
 /// blocks exchange them.
 int64_t clusterBlocks(SweepOp sweep, const SweepLayout &layout) {
   int64_t items = runtime::partColumns(layout.wholeColumns) / layout.threads;
+  if (onlyReducesRows(sweep, layout))
+    return blocksFor(kBesideReduced + loadedWords(layout, items),
+                     layout.threads, 8);
   return blocksFor(registersBesideElements(sweep, 4) +
                        items * layout.heldWords + 4 * rowStateWords(sweep),
                    layout.threads, 6);

@@ -398,7 +398,8 @@ void RowsTile::findGroups() {
           b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, least, ir.i64(1)),
           ir.i64(1)),
       b.getFalse());
-  isHeld = b.CreateICmpSLE(columns, ir.i64(slots.held.columns));
+  isHeld = b.CreateICmpSLE(columns,
+                           ir.i64(std::min(slots.held.columns, kBlockColumns)));
   laneBits = b.CreateSelect(isHeld, b.CreateSub(ir.i64(64), leading),
                             ir.i64(llvm::Log2_64(layout.threads)));
   lanesOfRow = b.CreateShl(ir.i64(1), laneBits);

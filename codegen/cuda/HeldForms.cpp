@@ -266,7 +266,8 @@ void SegmentEmitter::emitHeldTile() {
      << "else if (tile.columns <= " << kNarrowItems << ")\n  "
      << callOfNarrow(kNarrowItems, 0);
   int64_t most = mostHeldColumns(sweep, layout, segment);
-  bool holdsWide = most > slots.held.columns;
+  int64_t mostShort = std::min(slots.held.columns, kBlockColumns);
+  bool holdsWide = most > mostShort;
   ArrayRef<int64_t> entries;
   if (hasHeldEntry(sweep))
     entries = layout.heldEntries;
@@ -275,8 +276,8 @@ void SegmentEmitter::emitHeldTile() {
                       : "Held == " + std::to_string(entries.front()) + " || ";
   if (!entries.empty())
     emitWarpForms();
-  emitHeldBranches((holdsWide ? "" : orFirst) + upTo(slots.held.columns),
-                   kHeldItems, kHeldItems / 2);
+  emitHeldBranches((holdsWide ? "" : orFirst) + upTo(mostShort), kHeldItems,
+                   kHeldItems / 2);
   if (holdsWide)
     emitHeldBranches(orFirst + upTo(most), kPartItems, kPartItems / 2);
   std::string longEntry =

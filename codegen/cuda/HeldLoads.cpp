@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/cuda/CudaEmitter.h"
 #include "codegen/cuda/RowsEmitter.h"
 #include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
@@ -174,6 +175,9 @@ void RowsEmitter::loadHeld(ArrayRef<BlockArgument> ofElements,
     loadHeldElements(ofElements, arrays);
     endHeldRows();
   }
+  // Blocks of a cluster that add up elements as they come need fewer registers.
+  if (hasClusterEntry(sweep) && onlyReducesRows(sweep, layout))
+    os << "if constexpr (!Clusters)\n  ";
   if (arrays.stored.empty())
     os << "heddle::keep_order(); // all loads before the first store\n";
   else

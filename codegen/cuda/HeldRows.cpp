@@ -97,12 +97,14 @@ void RowsEmitter::beginHeldRows(bool loads) {
   if (!goesDown) // the block is one group
     os << " * " << group << ".count + " << group << ".index";
   os << ";\n";
-  // All threads of a block have the same wide row.
-  std::string isWide = slots.columns || goesDown
-                           ? ""
-                           : "Items > " + std::to_string(kHeldItems) + " || ";
+  // A block has all rows of its tile one after the other if they are wider than
+  // those that it has two at a time.
+  std::string isWide =
+      "Items > " +
+      std::to_string(layout.wideRows == 1 ? kHeldItems : kPartItems);
   if (hasWarpForms())
-    isWide = "(Items > " + std::to_string(kHeldItems) + " && !Lanes) || ";
+    isWide = "(" + isWide + " && !Lanes)";
+  isWide = slots.columns || goesDown ? "" : isWide + " || ";
   if (loadsFirst)
     os << "const int row = " << isWide << "wanted < tile.count ? wanted : 0;\n";
   else
@@ -458,6 +460,13 @@ void RowsEmitter::declareGroup() {
     os << "Items <= " << kNarrowItems << " ? " << layout.narrowRows << " : ";
   if (!slots.columns && layout.shortRows != 1)
     os << "Items == " << kHeldItems << " ? " << layout.shortRows << " : ";
+  // Floats of 16 bits that are not adjacent have a register each.
+  bool anyHalf = llvm::any_of(slots.operands, [](const OperandSlot &operand) {
+    return operand.storage && storageBytes(operand.storage) == 2;
+  });
+  if (layout.wideRows != 1)
+    os << "Items == " << kPartItems << (hasWarpForms() ? " && !Lanes" : "")
+       << (anyHalf ? " && Adjacent" : "") << " ? " << layout.wideRows << " : ";
   if (hasWarpForms() && hasPairedEntry(sweep, layout))
     os << "Lanes == " << kPairedLanes << " ? 2 : ";
   os << "1;\n";

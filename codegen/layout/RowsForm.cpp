@@ -244,21 +244,53 @@ int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout) {
   return holdsParts(sweep, layout) ? 4 : 2;
 }
 
+static bool reducesColumns(const SweepLayout &layout) {
+  return llvm::any_of(layout.segments, [](const SegmentLayout &segment) {
+    return segment.tickets >= 0;
+  });
+}
+
+bool onlyReducesRows(fused::SweepOp sweep, const SweepLayout &layout) {
+  constexpr int64_t mostWords = 3;
+  for (unsigned s = 0; s < layout.segments.size(); ++s)
+    if (!fused::elementResults(sweep, s).empty())
+      return false;
+  return !reducesColumns(layout) && layout.heldWords <= mostWords &&
+         rowStateWords(sweep) <= 1 && functionsOfElements(sweep) == 0;
+}
+
 int64_t shortRows(fused::SweepOp sweep, const SweepLayout &layout) {
-  constexpr int64_t mostWords = 2, mostWordsOfReduced = 3;
-  bool reducesColumns = false, maps = false;
-  for (auto [s, segment] : llvm::enumerate(layout.segments)) {
-    reducesColumns |= segment.tickets >= 0;
-    maps |= !fused::elementResults(sweep, s).empty();
-  }
+  constexpr int64_t mostWords = 2;
   // Tiles that combine columns have many rows, one after the other, so the
   // latency of memory counts for each.
-  bool ofColumns = reducesColumns && layout.heldWords <= mostWords &&
+  bool ofColumns = reducesColumns(layout) && layout.heldWords <= mostWords &&
                    rowStateWords(sweep) <= kFewStateWords;
-  bool isSimple = !maps && !reducesColumns &&
-                  layout.heldWords <= mostWordsOfReduced &&
-                  rowStateWords(sweep) <= 1 && functionsOfElements(sweep) == 0;
-  return ofColumns || isSimple ? 2 : 1;
+  return ofColumns || onlyReducesRows(sweep, layout) ? 2 : 1;
+}
+
+int64_t wideRows(fused::SweepOp sweep, const SweepLayout &layout) {
+  if (!onlyReducesRows(sweep, layout) ||
+      loadedWords(layout, kPartItems) > kPartItems)
+    return 1;
+  bool onlyRows = true, any = false;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+    for (auto op : sweep.getSegmentBlock(s).getOps<fused::ReduceOp>()) {
+      onlyRows &= op.getLevel() == Level::row;
+      any = true;
+    }
+  return any && onlyRows ? 2 : 1;
+}
+
+int64_t loadedWords(const SweepLayout &layout, int64_t items) {
+  int64_t most = 0;
+  for (const SegmentLayout &segment : layout.segments) {
+    int64_t bytes = 0;
+    for (const OperandSlot &slot : segment.operands)
+      if (slot.read && (slot.index == kIJ || slot.index == kJ))
+        bytes += std::max<int64_t>(2, storageBytes(slot.storage));
+    most = std::max<int64_t>(most, llvm::divideCeil(items * bytes, 4));
+  }
+  return most;
 }
 
 bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout) {
@@ -298,6 +330,8 @@ bool exchangesInClusters(fused::SweepOp sweep, const SweepLayout &layout) {
   int64_t columns = runtime::partColumns(layout.wholeColumns);
   if (!layout.heldParts || columns <= runtime::kPartColumns)
     return false;
+  if (onlyReducesRows(sweep, layout))
+    return true;
   for (auto [s, segment] : llvm::enumerate(layout.segments)) {
     int64_t bytes = 0;
     for (const OperandSlot &slot : segment.operands)
@@ -430,8 +464,9 @@ runtime::HeldRows heldRows(fused::SweepOp sweep, const SweepLayout &layout,
                            unsigned segment) {
   runtime::HeldRows held;
   // Blocks that share a wide row access memory in a better order.
-  held.columns =
-      layout.segments[segment].columns ? kWarpColumns : kBlockColumns;
+  held.columns = layout.segments[segment].columns ? kWarpColumns
+                 : layout.wideRows > 1            ? kPartItems * layout.threads
+                                                  : kBlockColumns;
   // A block that combines its elements or columns at the end of a tile reads
   // nothing meanwhile, so the tile has more of them.
   if (fused::reducesElementsOverMembers(sweep, segment) ||

@@ -35,6 +35,7 @@ static_assert(runtime::kPartMultiple % kAdjacentInRow == 0);
 /// holds at most.
 inline constexpr int64_t kPartItems = 16;
 static_assert(kPartItems * 256 == runtime::kPartColumns);
+static_assert(kHeldItems * 256 == runtime::kSingleRowColumns);
 
 /// The most columns of a held row if one warp has to be enough, and otherwise.
 inline constexpr int64_t kWarpColumns = 32 * kHeldItems,
@@ -117,11 +118,25 @@ int64_t rowStateWords(fused::SweepOp sweep);
 /// few elements to hide the latency of memory.
 int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout);
 
+/// Whether a sweep reduces only rows and members and maps nothing, and a row
+/// needs few words and no functions. A thread then needs no element after its
+/// reduction.
+bool onlyReducesRows(fused::SweepOp sweep, const SweepLayout &layout);
+
 /// The rows of more columns, up to kHeldItems for each thread, that a group of
-/// threads loads before it processes them: one, or two in two cases. Columns
-/// are reduced, and need few words. Or only rows and members are reduced,
-/// nothing is mapped, and a row needs few words and no functions.
+/// threads loads before it processes them: two if the sweep only reduces rows,
+/// or if columns are reduced and need few words; otherwise one.
 int64_t shortRows(fused::SweepOp sweep, const SweepLayout &layout);
+
+/// The same for rows of up to kPartItems columns for each thread: two if all
+/// reductions are over rows, the sweep does nothing else, and a thread loads at
+/// most one word for each column. Tiles of such rows then have more rows, which
+/// must not change the order of a reduction.
+int64_t wideRows(fused::SweepOp sweep, const SweepLayout &layout);
+
+/// The words of the elements that a thread loads for `items` columns of a row,
+/// as they are stored: two floats of 16 bits take one.
+int64_t loadedWords(const SweepLayout &layout, int64_t items);
 
 /// Whether blocks that divide a row hold their parts in registers: if enough
 /// blocks fit on a multiprocessor for the words of kPartItems columns, and the

@@ -313,6 +313,7 @@ LogicalResult Builder::build() {
     layout.heldWords = heldWords(sweep, layout);
     layout.narrowRows = narrowRows(sweep, layout);
     layout.shortRows = shortRows(sweep, layout);
+    layout.wideRows = wideRows(sweep, layout);
     layout.holdsWideRows = holdsWideRows(sweep, layout);
     for (auto [s, segment] : llvm::enumerate(layout.segments))
       segment.held = heldRows(sweep, layout, s);

@@ -126,8 +126,8 @@ struct SweepLayout {
   bool holdsWideRows = false;
   llvm::SmallVector<int64_t> heldEntries, warpEntries;
   /// The rows that a group of threads loads before it processes them: narrow
-  /// rows, and those of up to kBlockColumns columns (RowsForm.h).
-  int64_t narrowRows = 1, shortRows = 1;
+  /// rows, those of up to kBlockColumns columns, and wider ones (RowsForm.h).
+  int64_t narrowRows = 1, shortRows = 1, wideRows = 1;
   std::string name;
 
   void addScratch(ScratchSlot slot);

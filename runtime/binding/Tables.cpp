@@ -105,7 +105,8 @@ int64_t rowsOfTile(int64_t tile, const HeldRows &held, int64_t columns,
   int64_t wide = 1;
   while (wide < columns && wide < kMostTallElements)
     wide *= 2;
-  int64_t rows = std::max(held.elements / wide, tile);
+  int64_t rows = std::max<int64_t>(
+      {held.elements / wide, tile, wide > kSingleRowColumns ? 2 : 1});
   while (count / rows >= (tile == 1 ? kMostLowTiles : kMostShortTiles) &&
          2 * rows * wide <= kMostTallElements)
     rows *= 2;

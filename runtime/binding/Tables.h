@@ -133,6 +133,10 @@ void moveOperand(const DescriptorLayout &layout, char *memberDescriptors,
 /// most kMostTallElements elements.
 inline constexpr int64_t kMostShortTiles = 1024, kMostLowTiles = 4096;
 
+/// A tile has at least two held rows of more than so many columns, because a
+/// block loads two at a time.
+inline constexpr int64_t kSingleRowColumns = 2048;
+
 /// Tiles of wider rows are tall if a member then has work for kTallBlocks
 /// blocks, each with kTallColumns columns of a tile. With fewer, shorter tiles
 /// are faster (docs/notes/2026-11-30-tall-tiles-of-columns.md).

@@ -68,7 +68,8 @@
 
 func.func @wide(%x: !mats) -> !list {
   %sum = foreach.reduce add along j (%x = %x[i, j] : !mats) -> !list {
-    foreach.yield %x : f32
+    %e = math.exp %x : f32
+    foreach.yield %e : f32
   }
   return %sum : !list
 }

@@ -43,6 +43,7 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
     while (wide < columns && wide < 32768)
       wide *= 2;
     long long rows = step[2] / wide > elements ? step[2] / wide : elements;
+    rows = wide > 2048 && rows < 2 ? 2 : rows;
     while (count / rows >= (elements == 1 ? 4096 : 1024) && 2 * rows * wide <= 32768)
       rows *= 2;
     elements = rows;

@@ -228,6 +228,13 @@ TEST(Tables, RowsOfTileFollowFromColumns) {
   EXPECT_EQ(rowsOfTile(1, HeldRows{2048, 8192}, 768, 768), 8);
   EXPECT_EQ(rowsOfTile(1, HeldRows{2048, 8192}, 3, 1), 2048);
   EXPECT_EQ(rowsOfTile(1, HeldRows{2048, 8192}, 2049, 1), 1);
+  // A block loads two wide rows at a time.
+  EXPECT_EQ(rowsOfTile(1, HeldRows{4096}, 2048, 4096 * 2 - 1), 2);
+  EXPECT_EQ(rowsOfTile(1, HeldRows{4096}, 2049, 1), 2);
+  EXPECT_EQ(rowsOfTile(1, HeldRows{4096}, 4096, 2 * 4096 - 1), 2);
+  EXPECT_EQ(rowsOfTile(1, HeldRows{4096}, 4096, 2 * 4096), 4);
+  EXPECT_EQ(rowsOfTile(1, HeldRows{4096}, 2500, INT64_MAX), 8);
+  EXPECT_EQ(rowsOfTile(1, HeldRows{4096}, 4097, INT64_MAX), 1);
 }
 
 // Tiles of rows that are not held are tall if a member then has work for 128
