@@ -444,13 +444,13 @@ static int64_t mostBlocks(StringRef text) {
 /// spills registers, compiles the source again for fewer blocks. Four registers
 /// cost less than a block; so do sixteen around the call of a function that is
 /// not inlined, which few steps need. Three blocks are slower than four that
-/// spill a few registers.
+/// spill sixteen: softmax in f64 of 50000x768 takes 260 us instead of 227.
 static Expected<CompiledImage> compileWithoutSpills(const Nvrtc &nvrtc,
                                                     KernelSource source,
                                                     StringRef arch,
                                                     ImageKind kind) {
   constexpr int maxTries = 3, enoughBlocks = 4, fourRegisters = 16,
-                fewBytes = 32, sixteenRegisters = 64;
+                sixteenRegisters = 64;
   if (kind != ImageKind::Cubin ||
       !StringRef(source.text).contains("HEDDLE_BLOCKS("))
     return nvrtc.compile(source, arch, kind);
@@ -473,8 +473,8 @@ static Expected<CompiledImage> compileWithoutSpills(const Nvrtc &nvrtc,
     if (!compiled)
       return compiled.takeError();
     int64_t spilled = spilledBytes(compiled->log);
-    bool isEnough =
-        spilled <= few || (spilled <= fewBytes && most - fewer == enoughBlocks);
+    bool isEnough = spilled <= few || (spilled <= sixteenRegisters &&
+                                       most - fewer == enoughBlocks);
     if (!isEnough && fewer + 1 < maxTries)
       continue;
     compiled->log = withoutReport(compiled->log);
