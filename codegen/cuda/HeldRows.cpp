@@ -305,7 +305,7 @@ LogicalResult RowsEmitter::printHeldElements(const ElementWork &work,
     declareWriters(work.written, group);
   beginHeldItems();
   if (!slots.columns)
-    os << "if (" << group << ".ends_before(k))\n  break;\n";
+    os << "if (" << group << ".ends_before(k, " << present << "))\n  break;\n";
   declareHeldColumn();
   {
     Scope::Nested block(scope);

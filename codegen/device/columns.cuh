@@ -27,7 +27,7 @@ template <int Threads, int Items> struct adjacent_columns {
       : end(left < Threads * Items ? static_cast<int>(left) : Threads * Items), present(column(0) < end ? Items : 0) {}
   static __device__ __forceinline__ int column(int k, int lane = threadIdx.x) { return lane * Items + k; }
   static __device__ __forceinline__ bool has(int, int present) { return present > 0; }
-  static __device__ __forceinline__ bool ends_before(int) { return false; }
+  static __device__ __forceinline__ bool ends_before(int, int) { return false; }
 };
 
 template <int Threads, int Items, bool Adjacent> __device__ __forceinline__ auto columns_of_block(long long left) {

@@ -67,9 +67,12 @@ template <int Threads, int Items = held_items, int Sure = Items / 2, int Lanes =
   // Whether this thread has a k-th column. It takes `present` as a parameter, because the
   // compiler would keep the results of all comparisons from one phase to the next.
   static __device__ __forceinline__ bool has(int k, int present) { return k < Sure || k / adjacent * adjacent < present; }
-  // Whether no thread has a k-th column or a later one. Only a few k are asked, so that the
-  // elements between are computed without branches.
-  __device__ __forceinline__ bool ends_before(int k) const {
+  // Whether this thread has no adjacent columns from the k-th one on, or whether no thread
+  // has a k-th column or a later one. Only a few k are asked, so that the elements between
+  // are computed without branches. Groups of a few threads are faster with fewer.
+  __device__ __forceinline__ bool ends_before(int k, int present) const {
+    if (Adjacent && most_lanes >= 32)
+      return k >= Sure && k % adjacent == 0 && k >= present;
     constexpr int from = Items <= narrow_items ? Items : Sure ? Items / 4 * 3 : 4, every = Adjacent || !Sure ? 4 : 2;
     return k >= from && k % every == 0 && column(k, 0) >= end;
   }
