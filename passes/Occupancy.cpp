@@ -344,9 +344,7 @@ int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns) {
     constexpr int64_t least = 40, ofConversions = 8;
     int64_t items = columns / layout.threads * (isShort ? layout.wideRows : 1);
     int64_t registers = kBesideReduced + loadedWords(layout, items);
-    if (llvm::any_of(layout.segments, [](const SegmentLayout &segment) {
-          return llvm::any_of(segment.operands, arePacked);
-        }))
+    if (llvm::any_of(layout.segments, loadsHalves))
       registers += ofConversions;
     return blocksFor(std::max(least, registers), layout.threads, 6);
   }

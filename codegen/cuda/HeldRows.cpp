@@ -461,12 +461,10 @@ void RowsEmitter::declareGroup() {
   if (!slots.columns && layout.shortRows != 1)
     os << "Items == " << kHeldItems << " ? " << layout.shortRows << " : ";
   // Floats of 16 bits that are not adjacent have a register each.
-  bool anyHalf = llvm::any_of(slots.operands, [](const OperandSlot &operand) {
-    return operand.storage && storageBytes(operand.storage) == 2;
-  });
   if (layout.wideRows != 1)
     os << "Items == " << kPartItems << (hasWarpForms() ? " && !Lanes" : "")
-       << (anyHalf ? " && Adjacent" : "") << " ? " << layout.wideRows << " : ";
+       << (loadsHalves(slots) ? " && Adjacent" : "") << " ? " << layout.wideRows
+       << " : ";
   if (hasWarpForms() && hasPairedEntry(sweep, layout))
     os << "Lanes == " << kPairedLanes << " ? 2 : ";
   os << "1;\n";

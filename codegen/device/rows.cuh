@@ -69,7 +69,8 @@ template <int Threads, int Items = held_items, int Sure = Items / 2, int Lanes =
   static __device__ __forceinline__ bool has(int k, int present) { return k < Sure || k / adjacent * adjacent < present; }
   // Whether this thread has no adjacent columns from the k-th one on, or whether no thread
   // has a k-th column or a later one. Only a few k are asked, so that the elements between
-  // are computed without branches. Groups of a few threads are faster with fewer.
+  // are computed without branches. Groups of a few threads are faster
+  // with fewer branches.
   __device__ __forceinline__ bool ends_before(int k, int present) const {
     if (Adjacent && most_lanes >= 32)
       return k >= Sure && k % adjacent == 0 && k >= present;

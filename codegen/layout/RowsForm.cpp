@@ -281,12 +281,24 @@ int64_t wideRows(fused::SweepOp sweep, const SweepLayout &layout) {
   return any && onlyRows ? 2 : 1;
 }
 
+/// Whether a thread loads an operand for each column of a row.
+static bool isLoadedByColumn(const OperandSlot &slot) {
+  return slot.read && (slot.index == kIJ || slot.index == kJ);
+}
+
+bool loadsHalves(const SegmentLayout &segment) {
+  return llvm::any_of(segment.operands, [](const OperandSlot &slot) {
+    return isLoadedByColumn(slot) &&
+           (slot.storage.isF16() || slot.storage.isBF16());
+  });
+}
+
 int64_t loadedWords(const SweepLayout &layout, int64_t items) {
   int64_t most = 0;
   for (const SegmentLayout &segment : layout.segments) {
     int64_t bytes = 0;
     for (const OperandSlot &slot : segment.operands)
-      if (slot.read && (slot.index == kIJ || slot.index == kJ))
+      if (isLoadedByColumn(slot))
         bytes += std::max<int64_t>(2, storageBytes(slot.storage));
     most = std::max<int64_t>(most, llvm::divideCeil(items * bytes, 4));
   }

@@ -137,6 +137,8 @@ int64_t wideRows(fused::SweepOp sweep, const SweepLayout &layout);
 /// The words of the elements that a thread loads for `items` columns of a row,
 /// as they are stored: two floats of 16 bits take one.
 int64_t loadedWords(const SweepLayout &layout, int64_t items);
+/// Whether some of these elements have 16 bits.
+bool loadsHalves(const SegmentLayout &segment);
 
 /// Whether blocks that divide a row hold their parts in registers: if enough
 /// blocks fit on a multiprocessor for the words of kPartItems columns, and the
@@ -144,7 +146,8 @@ int64_t loadedWords(const SweepLayout &layout, int64_t items);
 bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout);
 
 /// Whether the blocks of a row are a cluster if they fit in one: if they hold
-/// long parts, and wait for each other at least twice or read few bytes.
+/// parts of 8192 columns, and the sweep only reduces rows, or the blocks wait
+/// for each other at least twice or read few bytes.
 /// Clusters start later than single blocks, so other rows take longer.
 bool exchangesInClusters(fused::SweepOp sweep, const SweepLayout &layout);
 

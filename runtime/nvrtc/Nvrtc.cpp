@@ -441,16 +441,12 @@ static int64_t mostBlocks(StringRef text) {
 
 /// Compiles a source whose kernels have launch bounds with a minimum of
 /// resident blocks (HEDDLE_BLOCKS of codegen/device/tables.cuh). If a kernel
-/// spills registers, compiles the source again for fewer blocks. Four registers
-/// cost less than a block; so do sixteen around the call of a function that is
-/// not inlined, which few steps need. Three blocks are slower than four that
-/// spill twenty: softmax in f64 of 50000x768 takes 260 us instead of 227.
+/// spills too many registers, compiles the source again for fewer blocks.
 static Expected<CompiledImage> compileWithoutSpills(const Nvrtc &nvrtc,
                                                     KernelSource source,
                                                     StringRef arch,
                                                     ImageKind kind) {
-  constexpr int maxTries = 3, enoughBlocks = 4, fourRegisters = 16,
-                sixteenRegisters = 64, twentyRegisters = 80;
+  constexpr int maxTries = 3;
   if (kind != ImageKind::Cubin ||
       !StringRef(source.text).contains("HEDDLE_BLOCKS("))
     return nvrtc.compile(source, arch, kind);
@@ -458,10 +454,9 @@ static Expected<CompiledImage> compileWithoutSpills(const Nvrtc &nvrtc,
   auto contains = [&](StringRef word) {
     return StringRef(source.text).contains(word);
   };
-  // An inverse root calls such a function for rare operands.
+  // An inverse root calls a function that is not inlined for rare operands.
   const bool calls =
       contains("__noinline__") || contains("heddle::inverse_root(");
-  const int64_t few = calls ? sixteenRegisters : fourRegisters;
   std::vector<std::string> options = source.options;
   options.push_back(kReportOption.str());
   for (int fewer = 0;; ++fewer) {
@@ -472,10 +467,9 @@ static Expected<CompiledImage> compileWithoutSpills(const Nvrtc &nvrtc,
     Expected<CompiledImage> compiled = nvrtc.compile(source, arch, kind);
     if (!compiled)
       return compiled.takeError();
-    int64_t spilled = spilledBytes(compiled->log);
-    bool isEnough = spilled <= few || (spilled <= twentyRegisters &&
-                                       most - fewer == enoughBlocks);
-    if (!isEnough && fewer + 1 < maxTries)
+    bool isGood =
+        isWorthSpilling(spilledBytes(compiled->log), most - fewer, calls);
+    if (!isGood && fewer + 1 < maxTries)
       continue;
     compiled->log = withoutReport(compiled->log);
     return compiled;

@@ -34,6 +34,14 @@ int64_t spilledBytes(StringRef log) {
   return most;
 }
 
+bool isWorthSpilling(int64_t spilled, int64_t blocks, bool aroundCalls) {
+  constexpr int64_t fourRegisters = 16, sixteenRegisters = 64,
+                    twentyRegisters = 80;
+  if (blocks == 4)
+    return spilled <= twentyRegisters;
+  return spilled <= (aroundCalls ? sixteenRegisters : fourRegisters);
+}
+
 std::string withoutReport(StringRef log) {
   SmallVector<StringRef> lines;
   log.split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);

@@ -165,6 +165,57 @@ func.func @wide_half_sums(%x: !mats) -> (!vecs, !vecs) {
   return %sum, %most : !vecs, !vecs
 })mlir";
 
+/// Rows are only reduced, so that a block loads two wide ones at a time.
+constexpr const char *kRowSums = R"mlir(
+!mats = !foreach.list<tensor<?x?xf32>>
+!vecs = !foreach.list<tensor<?xf32>>
+func.func @row_sums(%x: !mats) -> !vecs {
+  %sum = foreach.reduce add along j (%x = %x[i, j] : !mats) -> !vecs {
+    foreach.yield %x : f32
+  }
+  return %sum : !vecs
+})mlir";
+
+/// The same in 16 bits.
+constexpr const char *kHalfRowSums = R"mlir(
+!mats = !foreach.list<tensor<?x?xbf16>>
+!vecs = !foreach.list<tensor<?xf32>>
+func.func @half_row_sums(%x: !mats) -> !vecs {
+  %sum = foreach.reduce add along j (%x = %x[i, j] as f32 : !mats) -> !vecs {
+    foreach.yield %x : f32
+  }
+  return %sum : !vecs
+})mlir";
+
+/// The same, with operands of columns and of rows, which it replaces.
+constexpr const char *kHalfRowProducts = R"mlir(
+!mats = !foreach.list<tensor<?x?xbf16>>
+!halves = !foreach.list<tensor<?xbf16>>
+!vecs = !foreach.list<tensor<?xf32>>
+func.func @half_row_products(%x: !mats, %col: !halves, %mean: !vecs {foreach.donate = 0 : i64}) -> !vecs {
+  %sum = foreach.reduce add along j (%x = %x[i, j] as f32 : !mats, %c = %col[j] as f32 : !halves, %r = %mean[i] : !vecs) -> !vecs {
+    %d = arith.subf %x, %r : f32
+    %y = arith.mulf %d, %c : f32
+    foreach.yield %y : f32
+  }
+  %next = foreach.map (%s = %sum, %r = %mean : !vecs) -> !vecs {
+    %z = arith.addf %s, %r : f32
+    foreach.yield %z : f32
+  }
+  return %next : !vecs
+})mlir";
+
+/// Elements of 32 bits whose sums are stored in 16 bits.
+constexpr const char *kRoundedRowSums = R"mlir(
+!mats = !foreach.list<tensor<?x?xf32>>
+!halves = !foreach.list<tensor<?xbf16>>
+func.func @rounded_row_sums(%x: !mats) -> !halves {
+  %sum = foreach.reduce add along j (%x = %x[i, j] : !mats) -> !halves {
+    foreach.yield %x : f32
+  }
+  return %sum : !halves
+})mlir";
+
 /// Several rows of a tile, one after the other, exchange states: the sums of
 /// rows are added up in each member.
 constexpr const char *kHalfRows = R"mlir(
@@ -562,6 +613,35 @@ TEST_P(CudaClusters, GiveTheBitsOfTheCpu) {
     }
 }
 
+class CudaWideRowsInPairs : public testing::TestWithParam<const char *> {};
+
+// A block loads two rows of 2049 to 4096 columns at a time: in lists with
+// wider rows, and in the entry that has no others. Members have odd numbers of
+// rows, too.
+TEST_P(CudaWideRowsInPairs, GiveTheBitsOfTheCpu) {
+  Program &program = sharedProgram(GetParam());
+  if (!program.isGood() || !program.hostSource())
+    return;
+  EXPECT_TRUE(llvm::StringRef(program.cuda()).contains("Items == 16"));
+  Shapes shapes = {{3, 2049}, {1, 4096}, {2, 2052}, {0, 3000}, {5, 4096},
+                   {7, 2050}, {4, 3333}, {1, 1},    {9, 300},  {2, 2048}};
+  for (bool misaligned : {false, true}) {
+    compare(program, shapes, misaligned, "_held_rows");
+    shapes.push_back({3, 5000});
+    compare(program, shapes, misaligned);
+    shapes.pop_back();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, CudaWideRowsInPairs,
+                         testing::Values(kRowSums, kHalfRowSums,
+                                         kHalfRowProducts, kRoundedRowSums),
+                         [](const auto &info) {
+                           llvm::StringRef text = info.param;
+                           text = text.split("@").second;
+                           return text.split("(").first.str();
+                         });
+
 class CudaLongParts : public testing::TestWithParam<const char *> {};
 
 // Blocks hold long parts of very wide rows, and traverse other wide rows.
@@ -585,7 +665,8 @@ INSTANTIATE_TEST_SUITE_P(, CudaLongParts,
                          });
 
 INSTANTIATE_TEST_SUITE_P(, CudaClusters,
-                         testing::Values(kSoftmax, kHalfSums, kHalfRows),
+                         testing::Values(kSoftmax, kHalfSums, kHalfRows,
+                                         kRowSums, kHalfRowSums),
                          [](const auto &info) {
                            llvm::StringRef text = info.param;
                            text = text.split("@").second;

@@ -185,6 +185,21 @@ TEST(ResourceReport, HasTheLargestSpill) {
   EXPECT_EQ(withoutReport(log), "kernel.cu(3): warning: unused\n");
 }
 
+// A block is worth four registers, or sixteen around calls; the fourth block is
+// worth twenty.
+TEST(ResourceReport, SaysWhetherSpillsAreWorthABlock) {
+  for (int64_t blocks : {1, 3, 5, 8}) {
+    EXPECT_TRUE(isWorthSpilling(16, blocks, /*aroundCalls=*/false)) << blocks;
+    EXPECT_FALSE(isWorthSpilling(17, blocks, false)) << blocks;
+    EXPECT_TRUE(isWorthSpilling(64, blocks, /*aroundCalls=*/true)) << blocks;
+    EXPECT_FALSE(isWorthSpilling(65, blocks, true)) << blocks;
+  }
+  for (bool aroundCalls : {false, true}) {
+    EXPECT_TRUE(isWorthSpilling(80, 4, aroundCalls));
+    EXPECT_FALSE(isWorthSpilling(81, 4, aroundCalls));
+  }
+}
+
 TEST(NvrtcSearch, FollowsTheEnvironment) {
   TemporaryFolder folder;
   auto make = [&](const std::string &path) {
