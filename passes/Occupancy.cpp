@@ -340,7 +340,7 @@ static constexpr int64_t kBesideReduced = 16;
 int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns) {
   bool isShort = columns <= runtime::kPartColumns;
   // Short rows of several operands are slower with more blocks.
-  if (onlyReducesRows(sweep, layout) && (!isShort || layout.heldWords == 1)) {
+  if (layout.onlyReducesRows && (!isShort || layout.heldWords == 1)) {
     constexpr int64_t least = 40, ofConversions = 8;
     int64_t items = columns / layout.threads * (isShort ? layout.wideRows : 1);
     int64_t registers = kBesideReduced + loadedWords(layout, items);
@@ -376,7 +376,7 @@ int64_t warpBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns) {
 /// blocks exchange them.
 int64_t clusterBlocks(SweepOp sweep, const SweepLayout &layout) {
   int64_t items = runtime::partColumns(layout.wholeColumns) / layout.threads;
-  if (onlyReducesRows(sweep, layout))
+  if (layout.onlyReducesRows)
     return blocksFor(kBesideReduced + loadedWords(layout, items),
                      layout.threads, 8);
   return blocksFor(registersBesideElements(sweep, 4) +

@@ -176,7 +176,7 @@ void RowsEmitter::loadHeld(ArrayRef<BlockArgument> ofElements,
     endHeldRows();
   }
   // Blocks of a cluster that add up elements as they come need fewer registers.
-  if (hasClusterEntry(sweep) && onlyReducesRows(sweep, layout))
+  if (hasClusterEntry(sweep) && layout.onlyReducesRows)
     os << "if constexpr (!Clusters)\n  ";
   if (arrays.stored.empty())
     os << "heddle::keep_order(); // all loads before the first store\n";

@@ -265,12 +265,11 @@ int64_t shortRows(fused::SweepOp sweep, const SweepLayout &layout) {
   // latency of memory counts for each.
   bool ofColumns = reducesColumns(layout) && layout.heldWords <= mostWords &&
                    rowStateWords(sweep) <= kFewStateWords;
-  return ofColumns || onlyReducesRows(sweep, layout) ? 2 : 1;
+  return ofColumns || layout.onlyReducesRows ? 2 : 1;
 }
 
 int64_t wideRows(fused::SweepOp sweep, const SweepLayout &layout) {
-  if (!onlyReducesRows(sweep, layout) ||
-      loadedWords(layout, kPartItems) > kPartItems)
+  if (!layout.onlyReducesRows || loadedWords(layout, kPartItems) > kPartItems)
     return 1;
   bool onlyRows = true, any = false;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
@@ -342,7 +341,7 @@ bool exchangesInClusters(fused::SweepOp sweep, const SweepLayout &layout) {
   int64_t columns = runtime::partColumns(layout.wholeColumns);
   if (!layout.heldParts || columns <= runtime::kPartColumns)
     return false;
-  if (onlyReducesRows(sweep, layout))
+  if (layout.onlyReducesRows)
     return true;
   for (auto [s, segment] : llvm::enumerate(layout.segments)) {
     int64_t bytes = 0;

@@ -312,6 +312,7 @@ LogicalResult Builder::build() {
   if (layout.rank == 2) {
     layout.heldWords = heldWords(sweep, layout);
     layout.narrowRows = narrowRows(sweep, layout);
+    layout.onlyReducesRows = onlyReducesRows(sweep, layout);
     layout.shortRows = shortRows(sweep, layout);
     layout.wideRows = wideRows(sweep, layout);
     layout.holdsWideRows = holdsWideRows(sweep, layout);

@@ -128,6 +128,8 @@ struct SweepLayout {
   /// The rows that a group of threads loads before it processes them: narrow
   /// rows, those of up to kBlockColumns columns, and wider ones (RowsForm.h).
   int64_t narrowRows = 1, shortRows = 1, wideRows = 1;
+  /// Whether the sweep only reduces rows (RowsForm.h).
+  bool onlyReducesRows = false;
   std::string name;
 
   void addScratch(ScratchSlot slot);
