@@ -68,14 +68,18 @@ Expected<GradientTimes> timeGradients(Device &device,
     time = time == 0 ? *measured : std::min(time, *measured);
     return Error::success();
   };
+  // The L2 cache holds nothing of a larger set for the next step. Then one set
+  // suffices, and the tables of a second graph take no room in the cache.
+  bool inTurn = static_cast<int64_t>(lists.bytes(Lists::grad)) <=
+                device.getContext()->l2Bytes();
   int count = 0;
   for (int round = 0; round < 2; ++round) {
-    if (Error error = first.bind(0))
+    if (Error error = first.step(0))
       return std::move(error);
     if (Error error = second.step(1))
       return std::move(error);
     if (Error error = measure(times.deviceSame, device.time([&] {
-          return graphs[++count % 2]->replay();
+          return graphs[inTurn ? ++count % 2 : 0]->replay();
         })))
       return std::move(error);
     if (Error error = measure(times.deviceNew, device.time([&] {

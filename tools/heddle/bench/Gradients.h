@@ -15,13 +15,13 @@
 
 namespace heddle::bench {
 
-/// Times of a step, in seconds. The times on the device use two sets of
-/// gradients in turn.
+/// Times of a step, in seconds.
 struct GradientTimes {
   double hostSame = 0; ///< host: the same gradients bound before each replay
   double hostNew = 0;  ///< host: other gradients bound before each replay
   double hostSet = 0;  ///< host: the learning rate set before each replay
-  /// Device: two graphs, each with its own set, replayed in turn.
+  /// Device: one graph that stays bound to one set. If the L2 cache may hold a
+  /// set of gradients, two graphs, each with its own set, replayed in turn.
   double deviceSame = 0;
   double deviceNew = 0; ///< device: one graph, bound to the sets in turn
 };

@@ -55,7 +55,7 @@ static json::Object rowToJSON(const OptimizerRow &row) {
       {"heddle_host_same_gradients_us", us(row.gradients.hostSame)},
       {"heddle_host_new_gradients_us", us(row.gradients.hostNew)},
       {"heddle_host_set_lr_us", us(row.gradients.hostSet)},
-      {"heddle_two_graphs_us", us(row.gradients.deviceSame)},
+      {"heddle_bound_gradients_us", us(row.gradients.deviceSame)},
       {"heddle_new_gradients_us", us(row.gradients.deviceNew)}};
   if (row.handwritten > 0) {
     object["handwritten_us"] = us(row.handwritten);
@@ -114,8 +114,9 @@ static std::string ratio(double time, double floor) {
 static void printGradients(ArrayRef<const OptimizerRow *> rows) {
   outs() << "gradients bound before every replay; times in us\n"
             "host: host time of binding and replay, with the same or new "
-            "addresses, or lr set; device: two graphs in turn, one for each of "
-            "two sets of gradients; new: one graph, bound to them in turn\n";
+            "addresses, or lr set; device: gradients stay bound (two graphs in "
+            "turn, if L2 may hold gradients); new: one graph, bound to two "
+            "sets of gradients in turn\n";
   cli::Table table({"model", "tensors", "host, same", "host, new",
                     "host, lr set", "device", "device, new", "difference"});
   for (const OptimizerRow *row : rows) {
