@@ -236,7 +236,7 @@ static constexpr int64_t kMostThreads = 2048;
 LogicalResult VariantAttr::verify(EmitError error, ScalarPassing,
                                   int64_t blocks, int64_t percent,
                                   int64_t columns, int64_t mostlyOver,
-                                  int64_t parts) {
+                                  int64_t parts, bool cluster) {
   if (blocks < 1 || blocks > 32)
     return error() << "expected 1 to 32 blocks on a multiprocessor, found "
                    << blocks;
@@ -260,6 +260,8 @@ LogicalResult VariantAttr::verify(EmitError error, ScalarPassing,
   if (parts && (percent || columns))
     return error() << "expected 'max_parts' without "
                       "'evict_first_l2_percent' and 'max_columns', found both";
+  if (cluster && !parts)
+    return error() << "expected 'max_parts' with 'cluster', found none";
   return success();
 }
 
@@ -274,12 +276,13 @@ LogicalResult LaunchAttr::verify(EmitError error,
           return other.getScalars() == variant.getScalars() &&
                  other.isEvictFirst() == variant.isEvictFirst() &&
                  other.getMaxColumns() == variant.getMaxColumns() &&
+                 other.isForParts() == variant.isForParts() &&
                  other.isForClusters() == variant.isForClusters() &&
                  other.isForLongParts() == variant.isForLongParts();
         }))
       return error() << "expected variants that differ in 'scalars', "
-                        "'evict_first_l2_percent', 'max_columns' or "
-                        "'max_parts', found another "
+                        "'evict_first_l2_percent', 'max_columns', 'max_parts' "
+                        "or 'cluster', found another "
                      << variant;
   if (!waits.empty() && waits.size() != arrivals.size())
     return error() << "expected as many waits as arrivals, " << arrivals.size()

@@ -124,15 +124,16 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
     which should stay in it: replaced elements leave the cache first. The variant is used if the elements take at most this percentage of the L2 cache. Its size is
     known when buffers are bound. `max_columns` marks a variant for held rows, which contains no form of wider
     rows. It is used if no row has more columns and, with `mostly_over`, if at least half of the elements are in rows of
-    more columns than that. `max_parts` marks a variant for wide rows whose blocks are a cluster. It is used if blocks
-    divide all rows into short parts, no row has more parts, and clusters of so many blocks fit on the device. `mostly_over` alone marks a
-    variant whose blocks hold long parts of very wide rows.
+    more columns than that. `max_parts` marks a variant that has parts of wide rows alone. It is used if blocks
+    divide all rows into short parts that they hold, and no row has more parts. With `cluster`, the blocks of a row are a cluster, and
+    clusters of so many blocks must fit on the device. `mostly_over` alone marks a variant whose blocks hold long parts of very wide rows.
 
     ```mlir
     #fused.variant<scalars = value, blocks = 6, evict_first_l2_percent = 97>
     #fused.variant<max_columns = 4096, scalars = value, blocks = 5>
     #fused.variant<max_columns = 16384, mostly_over = 8192, scalars = value, blocks = 2>
-    #fused.variant<max_parts = 16, scalars = value, blocks = 4>
+    #fused.variant<max_parts = 16, cluster = true, scalars = value, blocks = 4>
+    #fused.variant<max_parts = 256, scalars = value, blocks = 4>
     #fused.variant<mostly_over = 131072, scalars = value, blocks = 3>
     ```
   }];
@@ -140,16 +141,18 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
                         DefaultValuedParameter<"int64_t", "0">:$evictFirstL2Percent,
                         DefaultValuedParameter<"int64_t", "0">:$maxColumns,
                         DefaultValuedParameter<"int64_t", "0">:$mostlyOver,
-                        DefaultValuedParameter<"int64_t", "0">:$maxParts);
+                        DefaultValuedParameter<"int64_t", "0">:$maxParts,
+                        DefaultValuedParameter<"bool", "false">:$cluster);
   let assemblyFormat = [{ `<` (`max_columns` `=` $maxColumns^ `,` ` `)?
                           (`mostly_over` `=` $mostlyOver^ `,` ` `)?
-                          (`max_parts` `=` $maxParts^ `,` ` `)? `scalars` `=` $scalars `,` `blocks` `=` $blocks
+                          (`max_parts` `=` $maxParts^ `,` ` `)? (`cluster` `=` $cluster^ `,` ` `)? `scalars` `=` $scalars `,` `blocks` `=` $blocks
                           (`,` `evict_first_l2_percent` `=` $evictFirstL2Percent^)? `>` }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool isEvictFirst() const { return getEvictFirstL2Percent() != 0; }
     bool isForHeldRows() const { return getMaxColumns() != 0; }
-    bool isForClusters() const { return getMaxParts() != 0; }
+    bool isForParts() const { return getMaxParts() != 0; }
+    bool isForClusters() const { return getCluster(); }
     bool isForLongParts() const { return getMostlyOver() != 0 && !isForHeldRows(); }
   }];
 }

@@ -81,7 +81,7 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
       VariantAttr::get(context, ScalarPassing::address,
                        residentBlocks(sweep, layout, ScalarPassing::address),
                        /*evictFirstL2Percent=*/0, /*maxColumns=*/0,
-                       /*mostlyOver=*/0, /*maxParts=*/0);
+                       /*mostlyOver=*/0, /*maxParts=*/0, /*cluster=*/false);
   if (isa<LoopOp>(sweep->getParentOp()))
     return {byAddress};
   bool replaces =
@@ -98,7 +98,7 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
                                             ? kEvictFirstPercentOfReversed
                                             : kEvictFirstPercent,
                                         /*maxColumns=*/0, /*mostlyOver=*/0,
-                                        /*maxParts=*/0));
+                                        /*maxParts=*/0, /*cluster=*/false));
   };
   if (layout.rank != 2 && replaces)
     addByValue(/*evictFirst=*/true);
@@ -108,7 +108,7 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, pairedBlocks(sweep, layout),
         /*evictFirstL2Percent=*/0, kPairedColumns,
-        /*mostlyOver=*/kNarrowItems, /*maxParts=*/0));
+        /*mostlyOver=*/kNarrowItems, /*maxParts=*/0, /*cluster=*/false));
   // An entry for wider rows has fewer blocks, so narrower rows take longer in
   // it. One warp has rows of up to kWarpColumns columns in every entry.
   for (int64_t columns : layout.warpEntries) {
@@ -117,26 +117,34 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
         ofWarps < heldBlocks(sweep, layout, layout.heldEntries.front());
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, ofWarps, /*evictFirstL2Percent=*/0,
-        columns, /*mostlyOver=*/isFewer ? kWarpColumns : 0, /*maxParts=*/0));
+        columns, /*mostlyOver=*/isFewer ? kWarpColumns : 0, /*maxParts=*/0,
+        /*cluster=*/false));
   }
   int64_t before = 0;
   for (int64_t columns : layout.heldEntries) {
     int64_t held = heldBlocks(sweep, layout, columns);
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, held, /*evictFirstL2Percent=*/0, columns,
-        /*mostlyOver=*/held < blocks ? before : 0, /*maxParts=*/0));
+        /*mostlyOver=*/held < blocks ? before : 0, /*maxParts=*/0,
+        /*cluster=*/false));
     before = columns;
   }
   if (layout.longParts)
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, longPartBlocks(sweep, layout),
         /*evictFirstL2Percent=*/0, /*maxColumns=*/0,
-        runtime::mostShortColumns(layout.wholeColumns), /*maxParts=*/0));
+        runtime::mostShortColumns(layout.wholeColumns), /*maxParts=*/0,
+        /*cluster=*/false));
   if (exchangesInClusters(sweep, layout))
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, clusterBlocks(sweep, layout),
         /*evictFirstL2Percent=*/0, /*maxColumns=*/0, /*mostlyOver=*/0,
-        runtime::kMostClusterParts));
+        runtime::kMostClusterParts, /*cluster=*/true));
+  if (layout.heldParts && !layout.longParts)
+    variants.push_back(VariantAttr::get(
+        context, ScalarPassing::value, partBlocks(sweep, layout),
+        /*evictFirstL2Percent=*/0, /*maxColumns=*/0, /*mostlyOver=*/0,
+        runtime::mostRowParts(layout.wholeColumns), /*cluster=*/false));
   addByValue(/*evictFirst=*/false);
   if (llvm::any_of(layout.scalars,
                    [](const ScalarSlot &slot) { return slot.isByValue; }))

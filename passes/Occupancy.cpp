@@ -384,6 +384,18 @@ int64_t clusterBlocks(SweepOp sweep, const SweepLayout &layout) {
                    layout.threads, 6);
 }
 
+/// Measured: while blocks wait for each other, others must load, although
+/// threads spill some registers: 13 for 32 words and six blocks, 23 for a
+/// softmax of f64 and four. Products of two numbers of 16 bits spill more.
+int64_t partBlocks(SweepOp sweep, const SweepLayout &layout) {
+  constexpr int64_t mostWords = 32;
+  int64_t items = runtime::partColumns(layout.wholeColumns) / layout.threads;
+  if (functionsOfElements(sweep) > 0 || loadedWords(layout, items) > mostWords)
+    return 4;
+  bool multiplies = layout.onlyReducesRows && layout.heldWords > 1;
+  return multiplies && llvm::any_of(layout.segments, loadsHalves) ? 5 : 6;
+}
+
 int64_t longPartBlocks(SweepOp sweep, const SweepLayout &layout) {
   return blocksFor(registersBesideElements(sweep, 4) +
                        kLongRegisters * layout.heldWords +

@@ -32,6 +32,10 @@ int64_t warpBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns);
 /// The number for the entry in which the blocks of a row are a cluster.
 int64_t clusterBlocks(SweepOp sweep, const SweepLayout &layout);
 
+/// The number for the entry that has parts of rows alone, whose states blocks
+/// exchange through memory.
+int64_t partBlocks(SweepOp sweep, const SweepLayout &layout);
+
 /// The number for the entry in which blocks hold long parts of rows.
 int64_t longPartBlocks(SweepOp sweep, const SweepLayout &layout);
 

@@ -31,6 +31,8 @@ std::string entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant) {
                : "_held_rows_" + std::to_string(variant.getMaxColumns());
   if (variant.isForClusters())
     return "_row_clusters";
+  if (variant.isForParts())
+    return "_row_parts";
   if (variant.isForLongParts())
     return "_long_parts";
   bool inLoop = isa<fused::LoopOp>(sweep->getParentOp());
@@ -49,6 +51,13 @@ bool hasClusterEntry(fused::SweepOp sweep) {
   return llvm::any_of(
       sweep.getLaunchAttr().getVariants(),
       [](fused::VariantAttr variant) { return variant.isForClusters(); });
+}
+
+bool hasPartEntry(fused::SweepOp sweep) {
+  return llvm::any_of(sweep.getLaunchAttr().getVariants(),
+                      [](fused::VariantAttr variant) {
+                        return variant.isForParts() && !variant.isForClusters();
+                      });
 }
 
 SmallVector<EndsEntry, 2> endsEntries(fused::SweepOp sweep) {

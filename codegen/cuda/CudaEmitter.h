@@ -38,6 +38,9 @@ std::string entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant);
 bool hasHeldEntry(fused::SweepOp sweep);
 /// Whether the sweep has an entry in which the blocks of a row are a cluster.
 bool hasClusterEntry(fused::SweepOp sweep);
+/// Whether the sweep has an entry for parts of wide rows alone, whose states
+/// blocks exchange through memory.
+bool hasPartEntry(fused::SweepOp sweep);
 /// An entry that ends the members and the list of a sweep, in a launch of its
 /// own.
 struct EndsEntry {

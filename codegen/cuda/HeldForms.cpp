@@ -190,21 +190,27 @@ void SegmentEmitter::emitHeldOfShared() {
   os.unindent() << "}\n";
 }
 
-/// Prints the form of the entry for clusters, in which all rows have parts that
-/// are held.
-void SegmentEmitter::emitClusterForm(bool adjacentParts) {
-  std::string items = std::to_string(runtime::partColumns(layout.wholeColumns) /
-                                     layout.threads),
-              sure = std::to_string(sureItemsOfPart(
-                  layout.wholeColumns, layout.threads, adjacentParts));
+/// Prints the form of an entry in which all rows have parts that are held. The
+/// blocks of a row may be a cluster; then no part is short.
+void SegmentEmitter::emitFormOfPartsAlone(StringRef condition, bool clusters,
+                                          bool adjacentParts) {
+  int64_t ofThread = runtime::partColumns(layout.wholeColumns) / layout.threads;
+  int64_t sureItems = clusters ? sureItemsOfPart(layout.wholeColumns,
+                                                 layout.threads, adjacentParts)
+                               : 0;
+  std::string items = std::to_string(ofThread),
+              sure = std::to_string(sureItems);
   auto call = [&](StringRef adjacent) {
-    return callOf("held", {{"Items", items},
-                           {"Sure", sure},
-                           {"Lanes", "0"},
-                           {"Adjacent", adjacent}}) +
-           ";\n";
+    SmallVector<std::pair<StringRef, StringRef>> constants = {
+        {"Items", items},
+        {"Sure", sure},
+        {"Lanes", "0"},
+        {"Adjacent", adjacent}};
+    if (!clusters)
+      constants.push_back({"Clusters", "false"});
+    return callOf("held", constants) + ";\n";
   };
-  os << "if constexpr (Clusters) {\n";
+  os << "if constexpr (" << condition << ") {\n";
   os.indent();
   if (adjacentParts)
     os << "if (adjacent)\n  " << call("true") << "else\n  ";
@@ -259,7 +265,11 @@ void SegmentEmitter::emitHeldTile() {
     os << "const bool adjacent = heddle::has_adjacent(tile.columns)"
        << (adjacentParts ? "" : " && " + upTo(mostAdjacent)) << ";\n";
   if (hasClusterEntry(sweep))
-    emitClusterForm(adjacentParts);
+    emitFormOfPartsAlone("Clusters", /*clusters=*/true, adjacentParts);
+  if (hasPartEntry(sweep))
+    emitFormOfPartsAlone("Held == " +
+                             std::to_string(runtime::kHeldPartsColumns),
+                         /*clusters=*/false, adjacentParts);
   os << "if (tile.columns == 1)\n  " << callOfNarrow(1, 1)
      << "else if (tile.columns == " << kNarrowItems - 1 << ")\n  "
      << callOfNarrow(kNarrowItems - 1, kNarrowItems - 1)

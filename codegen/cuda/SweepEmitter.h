@@ -272,7 +272,8 @@ private:
   std::string callOfNarrow(int64_t items, int64_t sure) const;
   void emitWarpForms();
   void emitHeldOfShared();
-  void emitClusterForm(bool adjacentParts);
+  void emitFormOfPartsAlone(llvm::StringRef condition, bool clusters,
+                            bool adjacentParts);
   void emitPartForms(bool adjacentParts);
   void emitHeldTile();
   void emitWalkCall();

@@ -79,9 +79,11 @@ void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
   // Those of a cluster start together.
   bool mustFit =
       layout.rowParts && !variant.isForHeldRows() && !variant.isForClusters();
-  int64_t heldColumns = variant.isForLongParts()
-                            ? runtime::longPartColumns(layout.wholeColumns)
-                            : variant.getMaxColumns();
+  int64_t heldColumns = variant.getMaxColumns();
+  if (variant.isForLongParts())
+    heldColumns = runtime::longPartColumns(layout.wholeColumns);
+  if (variant.isForParts() && !variant.isForClusters())
+    heldColumns = runtime::kHeldPartsColumns;
   emitEntry(
       names,
       llvm::formatv("{0}, {1}({2})", layout.threads,
@@ -117,6 +119,10 @@ void ProgramEmitter::emitBlockFunction(fused::SweepOp sweep,
       hasParts = "(!Held || Held == " +
                  std::to_string(runtime::longPartColumns(layout.wholeColumns)) +
                  ") && ";
+    if (hasPartEntry(sweep))
+      hasParts =
+          "(!Held || Held == " + std::to_string(runtime::kHeldPartsColumns) +
+          ") && ";
     os << "int nth_tile = blockIdx.x, part_of_tile = 0;\n"
        << "if (" << (hasHeldEntry(sweep) ? hasParts : "")
        << "params.table.blocks_per_tile > 1) {\n";

@@ -230,8 +230,7 @@ static constexpr int64_t kFewStateWords = 4;
 /// row with many functions would take seconds to compile.
 static constexpr int64_t kFewFunctions = 4;
 
-/// The divisions, roots, exponentials and so on of elements, in all segments.
-static int64_t functionsOfElements(fused::SweepOp sweep) {
+int64_t functionsOfElements(fused::SweepOp sweep) {
   int64_t count = 0;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
     count += functionsOf(sweep, s, Level::element);

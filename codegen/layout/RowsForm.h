@@ -111,6 +111,9 @@ bool dividesRows(fused::SweepOp sweep, const SweepLayout &layout);
 /// the place of those operands that no later phase needs.
 int64_t heldWords(fused::SweepOp sweep, const SweepLayout &layout);
 
+/// The divisions, roots, exponentials and so on of elements, in all segments.
+int64_t functionsOfElements(fused::SweepOp sweep);
+
 /// The words of the states of all reductions over a row.
 int64_t rowStateWords(fused::SweepOp sweep);
 

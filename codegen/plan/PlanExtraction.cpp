@@ -198,8 +198,9 @@ static LogicalResult addVariants(PlanNode &node, fused::SweepOp sweep,
       variant.maxColumns = from.getMaxColumns();
     if (from.getMostlyOver())
       variant.mostlyOver = from.getMostlyOver();
-    if (from.isForClusters())
+    if (from.isForParts())
       variant.maxParts = from.getMaxParts();
+    variant.cluster = from.isForClusters();
   }
   return success();
 }

@@ -173,11 +173,12 @@ inline int64_t partsOfRow(const PlanTable &table, int64_t columns) {
 }
 
 /// Whether all rows of `narrowest` to `widest` columns have several parts, and
-/// short ones. The entry for clusters has no form of others.
+/// short ones. The entries for parts alone have no form of others.
 inline bool haveShortParts(const PlanTable &table, int64_t narrowest,
                            int64_t widest) {
   return narrowest > table.wholeColumns &&
-         widest <= mostShortColumns(table.wholeColumns);
+         widest <= (table.longParts ? mostShortColumns(table.wholeColumns)
+                                    : kHeldPartsColumns);
 }
 
 /// Counts the tiles and the parts of rows of a table with `row_parts`.

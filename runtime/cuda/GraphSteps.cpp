@@ -124,7 +124,7 @@ Expected<Launch> StepBuilder::kernel(const PlanNode &node,
   }
   launch.grid = grid;
   launch.block = variant.block;
-  if (variant.maxParts)
+  if (variant.cluster)
     launch.cluster = blocksPerTile(node.table);
   launch.sharedBytes = variant.sharedBytes;
   // The driver refuses more than 48 KiB unless the attribute is set.

@@ -59,7 +59,7 @@ Error StepBuilder::limitRowParts() {
         break;
       // The blocks of a cluster start together. If this variant is used in
       // every case, no other is compiled.
-      if (variant.maxParts) {
+      if (variant.cluster) {
         Expected<unsigned> grid = gridOf(node, variant);
         if (!grid)
           return grid.takeError();
@@ -67,9 +67,10 @@ Error StepBuilder::limitRowParts() {
           break;
         continue;
       }
-      // An entry for long parts runs in every case, or in none.
-      bool isForLongParts = variant.mostlyOver && !variant.maxColumns;
-      if (isForLongParts && !holds(node, variant, /*forCapture=*/true))
+      // An entry for parts alone, or for long parts, may run in every case.
+      bool isForParts =
+          variant.maxParts || (variant.mostlyOver && !variant.maxColumns);
+      if (isForParts && !holds(node, variant, /*forCapture=*/false))
         continue;
       // An entry for held rows does not have rows that blocks divide.
       if (variant.maxColumns &&
@@ -83,7 +84,7 @@ Error StepBuilder::limitRowParts() {
       // otherwise wait for each other.
       if (2 * tileBlocks[node.table] > *resident)
         tileBlocks[node.table] = 1;
-      if (isForLongParts)
+      if (isForParts && holds(node, variant, /*forCapture=*/true))
         break;
     }
   }
@@ -203,7 +204,7 @@ Expected<int> StepBuilder::residentClusters(const PlanNode &node,
 Expected<unsigned> StepBuilder::gridOf(const PlanNode &node,
                                        const PlanVariant &variant) {
   int64_t grid = 1;
-  if (variant.maxParts) {
+  if (variant.cluster) {
     if (!holds(node, variant, /*forCapture=*/false))
       return 0;
     Expected<int> clusters = residentClusters(node, variant);
@@ -249,7 +250,8 @@ bool StepBuilder::holds(const PlanNode &node, const PlanVariant &variant,
     return false;
   if (variant.maxParts) {
     const TableView &view = layout.tables()[node.table];
-    if (!context->hasClusters() || blocksPerTile(node.table) == 1 ||
+    if ((variant.cluster && !context->hasClusters()) ||
+        blocksPerTile(node.table) == 1 ||
         blocksPerTile(node.table) > *variant.maxParts ||
         !haveShortParts(plan.tables[node.table], view.narrowest, view.widest))
       return false;

@@ -484,11 +484,14 @@ private:
           (node.table < 0 || !plan.tables[node.table].rowParts))
         return bad("variant '" + variant.entry +
                    "': max_parts: expected a node with a table with row_parts");
+      int64_t most = variant.cluster ? kMostClusterParts : mostRowParts(0);
       if (variant.maxParts &&
-          (*variant.maxParts < 2 || *variant.maxParts > kMostClusterParts))
+          (*variant.maxParts < 2 || *variant.maxParts > most))
         return bad("variant '" + variant.entry + "': max_parts: expected 2.." +
-                   Twine(kMostClusterParts) + ", found " +
-                   Twine(*variant.maxParts));
+                   Twine(most) + ", found " + Twine(*variant.maxParts));
+      if (variant.cluster && !variant.maxParts)
+        return bad("variant '" + variant.entry +
+                   "': cluster: expected 'max_parts' in its 'when'");
       if (variant.maxParts &&
           (variant.grid != GridKind::Tiles || variant.cooperative))
         return bad("variant '" + variant.entry +

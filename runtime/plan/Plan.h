@@ -231,9 +231,11 @@ struct PlanVariant {
   std::optional<int64_t> maxColumns;
   /// At least half of the elements of the table are in rows of more columns.
   std::optional<int64_t> mostlyOver;
-  /// Blocks divide rows, no row of the table has more parts, and the blocks of
-  /// a row are a cluster.
+  /// Blocks divide all rows of the table into short parts that they hold, and
+  /// no row has more parts.
   std::optional<int64_t> maxParts;
+  /// Whether the blocks of a row are a cluster.
+  bool cluster = false;
 
   /// Whether the variant has a `when`.
   bool hasPredicate() const {

@@ -285,6 +285,7 @@ static bool fromJSON(const json::Value &value, PlanVariant &out,
       !map.mapOptional("form", form) || !map.mapOptional("block", out.block) ||
       !map.mapOptional("shared", out.sharedBytes) ||
       !map.mapOptional("cooperative", out.cooperative) ||
+      !map.mapOptional("cluster", out.cluster) ||
       !map.mapOptional("tile_descriptors", out.tileDescriptors) ||
       !map.mapOptional("scalars", scalars))
     return false;
@@ -535,6 +536,8 @@ static json::Value toJSON(const PlanVariant &variant) {
     object["tile_descriptors"] = false;
   if (variant.scalarsByValue)
     object["scalars"] = "value";
+  if (variant.cluster)
+    object["cluster"] = true;
   json::Object when;
   if (variant.maxTiles)
     when["max_tiles"] = *variant.maxTiles;

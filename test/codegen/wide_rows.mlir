@@ -49,7 +49,7 @@
 // CHECK-NEXT:   else if (heddle::holds_parts(params.table, tile.columns, 16384, 32))
 // CHECK-NEXT:     wide_held<false, 32, 0, 0>(
 // CHECK:      wide_block(
-// CHECK:        if (!Held && params.table.blocks_per_tile > 1) {
+// CHECK:        if ((!Held || Held == 1048576) && params.table.blocks_per_tile > 1) {
 // CHECK-NEXT:     const int before = heddle::blocks_started(params.started_blocks);
 // CHECK:      wide_held_rows_8192(
 // CHECK:        wide_block<8192>(params);

@@ -100,9 +100,20 @@ fused.program @columns_and_parts(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
+fused.program @cluster_without_parts(%x: !list) {
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
+      // expected-error@+2 {{failed to parse Fused_Launch parameter 'variants'}}
+      // expected-error@+1 {{expected 'max_parts' with 'cluster', found none}}
+      launch <variants = [<cluster = true, scalars = value, blocks = 4>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
 fused.program @same_variants(%x: !list) {
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
-      // expected-error@+1 {{expected variants that differ in 'scalars', 'evict_first_l2_percent', 'max_columns' or 'max_parts', found another}}
+      // expected-error@+1 {{expected variants that differ in 'scalars', 'evict_first_l2_percent', 'max_columns', 'max_parts' or 'cluster', found another}}
       launch <variants = [<scalars = value, blocks = 4>, <scalars = value, blocks = 2>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }

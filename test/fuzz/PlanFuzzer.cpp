@@ -23,7 +23,7 @@ static const std::vector<std::string_view> words = splitWords(R"(
 "buffer" "index" "tile" "shift" "operands" "count" "columns" "pointers"
 "tile_descriptors" "block_columns" "segments" "per" "table" "bytes" "zero"
 "entry" "form" "block" "shared" "cooperative" "scalars" "grid" "when"
-"max_tiles" "min_tiles" "fits_l2" "max_columns" "max_parts" "value" "address" "graph" "tiles" "resident"
+"max_tiles" "min_tiles" "fits_l2" "max_columns" "max_parts" "cluster" "value" "address" "graph" "tiles" "resident"
 "list" "scalar" "argument" "result" "temporary" "i" "j" "ij" "length" "stride"
 "member" "tile_column" "once" "panel_column" "row" "panel" "column" "kernel" "while"
 "copy" "fill" "from" "to" "body" "iterations" "limit" "condition" "writes"

@@ -224,6 +224,48 @@ func.func @shares(%x: !mats {foreach.donate = 0 : i64}) -> (!mats, !list) {
   HEDDLE_SKIP_WITHOUT_GPU();
 }
 
+// Rows of any number of parts, in the entry that has these alone: softmax of
+// f64, whose blocks wait for each other twice.
+TEST(RowTest, PartsOfDoublesHaveTheBitsOfTheCpu) {
+  constexpr const char *program = R"mlir(
+!mats = !foreach.list<tensor<?x?xf64>>
+!list = !foreach.list<tensor<?xf64>>
+func.func @shares(%x: !mats {foreach.donate = 0 : i64}) -> (!mats, !list) {
+  %most = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f64
+  }
+  %log_sum = foreach.reduce add along j (%x = %x[i, j] : !mats, %m = %most[i] : !list) -> !list {
+    %d = arith.subf %x, %m : f64
+    foreach.yield %d : f64
+  }
+  %share = foreach.map (%x = %x[i, j] : !mats, %m = %most[i], %s = %log_sum[i] : !list) -> !mats {
+    %d = arith.subf %x, %m : f64
+    %y = arith.divf %d, %s : f64
+    foreach.yield %y : f64
+  }
+  return %share, %log_sum : !mats, !list
+})mlir";
+  for (int64_t widest : {8193, 50257, 131073, 1000001, 1 << 20}) {
+    SCOPED_TRACE(widest);
+    std::vector<Image> images;
+    for (const std::string &target : targets()) {
+      Problem problem;
+      for (const Extents &extents : std::vector<Extents>{
+               {70, widest}, {0, 20000}, {3, 8193}, {5, 12288}})
+        problem.members.push_back({problem.members.size(), extents});
+      problem.extentsIn = softmaxExtents;
+      Trial run(program, target, problem);
+      run.step(3);
+      images.push_back(run.read());
+      for (size_t m = 0; m < problem.members.size(); ++m)
+        for (const char *list : {"x", "log_sum"})
+          EXPECT_EQ(images[0].values(list, m), images.back().values(list, m))
+              << target << ": " << list << ", member " << m;
+    }
+  }
+  HEDDLE_SKIP_WITHOUT_GPU();
+}
+
 // Elements of 16 bits, which threads access as vectors of two, four and eight
 // adjacent columns, if all matrices of a tile are aligned.
 TEST(RowTest, ColumnsOf16BitsHaveTheBitsOfTheCpu) {

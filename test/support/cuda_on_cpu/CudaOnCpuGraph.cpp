@@ -253,7 +253,7 @@ CudaOnCpuGraph::launchOf(const PlanNode &node, const PlanVariant &variant,
   launch.entry = *entry;
   launch.block = variant.block;
   launch.cooperative = variant.cooperative;
-  if (variant.maxParts)
+  if (variant.cluster)
     launch.cluster = tables[node.table].table.blocksPerTile;
   int64_t tiles = 0, members = 0;
   for (const PlanArgument &argument : arguments)

@@ -523,7 +523,8 @@ std::string differenceFromRanges(const Numbers &exact,
 llvm::ArrayRef<llvm::StringRef> entrySuffixes() {
   static const llvm::StringRef suffixes[] = {
       "_tiles",         "_evict_first", "_held_rows",    "_tiles_by_address",
-      "_in_one_launch", "_panels",      "_row_clusters", "_long_parts"};
+      "_in_one_launch", "_panels",      "_row_clusters", "_row_parts",
+      "_long_parts"};
   return suffixes;
 }
 

@@ -165,6 +165,28 @@ func.func @wide_half_sums(%x: !mats) -> (!vecs, !vecs) {
   return %sum, %most : !vecs, !vecs
 })mlir";
 
+/// Blocks wait for each other twice, and hold parts of 4096 columns.
+constexpr const char *kDoubleSoftmax = R"mlir(
+!mats = !foreach.list<tensor<?x?xf64>>
+!vecs = !foreach.list<tensor<?xf64>>
+func.func @double_softmax(%x: !mats) -> !mats {
+  %most = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !vecs {
+    foreach.yield %x : f64
+  }
+  %sum = foreach.reduce add along j (%x = %x[i, j] : !mats, %m = %most[i] : !vecs) -> !vecs {
+    %d = arith.subf %x, %m : f64
+    %e = math.exp %d : f64
+    foreach.yield %e : f64
+  }
+  %y = foreach.map (%x = %x[i, j] : !mats, %m = %most[i], %s = %sum[i] : !vecs) -> !mats {
+    %d = arith.subf %x, %m : f64
+    %e = math.exp %d : f64
+    %y = arith.divf %e, %s : f64
+    foreach.yield %y : f64
+  }
+  return %y : !mats
+})mlir";
+
 /// Rows are only reduced, so that a block loads two wide ones at a time.
 constexpr const char *kRowSums = R"mlir(
 !mats = !foreach.list<tensor<?x?xf32>>
@@ -355,8 +377,8 @@ void compare(Program &program, const Shapes &shapes, bool misaligned,
       EXPECT_EQ(differenceInBits(expected[step], cuda->results()), "");
     }
     // With an even seed, one block has a whole row.
-    if ((entry == "_row_clusters" && seed % 2) || entry == "_long_parts" ||
-        entry == "_held_rows_32")
+    if (((entry == "_row_clusters" || entry == "_row_parts") && seed % 2) ||
+        entry == "_long_parts" || entry == "_held_rows_32")
       EXPECT_TRUE(llvm::any_of(graph.ran, [&](llvm::StringRef ran) {
         return ran.ends_with(entry);
       }));
@@ -613,6 +635,20 @@ TEST_P(CudaClusters, GiveTheBitsOfTheCpu) {
     }
 }
 
+class CudaRowParts : public testing::TestWithParam<const char *> {};
+
+// All rows have several parts, any number of them, and blocks exchange states
+// through memory. Narrower rows have fewer of the blocks.
+TEST_P(CudaRowParts, GiveTheBitsOfTheCpu) {
+  Program &program = sharedProgram(GetParam());
+  if (!program.isGood() || !program.hostSource())
+    return;
+  EXPECT_TRUE(llvm::StringRef(program.cuda()).contains("_row_parts("));
+  compare(program, {{2, 131076}, {0, 30000}, {3, 16385}, {1, 40001}},
+          /*misaligned=*/false, "_row_parts");
+  compare(program, {{1, 1 << 20}, {1, 16388}}, true, "_row_parts");
+}
+
 class CudaWideRowsInPairs : public testing::TestWithParam<const char *> {};
 
 // A block loads two rows of 2049 to 4096 columns at a time: in lists with
@@ -658,6 +694,15 @@ TEST_P(CudaLongParts, GiveTheBitsOfTheCpu) {
 
 INSTANTIATE_TEST_SUITE_P(, CudaLongParts,
                          testing::Values(kSoftmax, kEntropy, kChain, kHalfRows),
+                         [](const auto &info) {
+                           llvm::StringRef text = info.param;
+                           text = text.split("@").second;
+                           return text.split("(").first.str();
+                         });
+
+INSTANTIATE_TEST_SUITE_P(, CudaRowParts,
+                         testing::Values(kRowSums, kHalfRowSums,
+                                         kHalfRowProducts, kDoubleSoftmax),
                          [](const auto &info) {
                            llvm::StringRef text = info.param;
                            text = text.split("@").second;

@@ -143,7 +143,7 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
       parts.add(plan->tables[0], each, 8);
     EXPECT_EQ(parts.blocksPerTile(plan->tables[0]), std::max(16, blocks));
   }
-  // Rows of one part, and of long parts, exclude the entry for clusters.
+  // Rows of one part, and of long parts, exclude the entries for parts alone.
   plan->tables[0].wholeColumns = 16384;
   for (auto [narrowest, widest, areShort] : {std::tuple(16385, 16385, true),
                                              {16385, 131072, true},
@@ -153,6 +153,8 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
     EXPECT_EQ(haveShortParts(plan->tables[0], narrowest, widest), areShort)
         << narrowest << ' ' << widest;
   plan->tables[0].longParts = false;
+  EXPECT_TRUE(haveShortParts(plan->tables[0], 16385, 1 << 20));
+  EXPECT_FALSE(haveShortParts(plan->tables[0], 16385, (1 << 20) + 1));
   plan->tables[0].wholeColumns = 4096;
   plan->tables[0].heldParts = false;
   plan->tables[0].rowParts = false;

@@ -303,6 +303,9 @@ TEST(PlanValidation, ScalarsAndProgrammaticEdges) {
       says([](Plan &p) { p.graph.nodes[0].variants[0].maxParts = 8; }),
       "max_parts: expected a node with a table with row_parts");
   EXPECT_CONTAINS(
+      says([](Plan &p) { p.graph.nodes[0].variants[0].cluster = true; }),
+      "cluster: expected 'max_parts' in its 'when'");
+  EXPECT_CONTAINS(
       says([](Plan &p) { p.graph.nodes[0].arguments[1].index = 0; }),
       "found list 'x'");
   EXPECT_CONTAINS(
