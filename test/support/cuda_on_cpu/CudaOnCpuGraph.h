@@ -61,6 +61,7 @@ private:
   bool fitsPanels(const runtime::PlanNode &node) const;
   llvm::Error runLaunches(std::vector<GridLaunch> &launches);
   llvm::Error runLoop(const runtime::PlanNode &node);
+  bool arePaddingsIntact();
   llvm::Error checkAtRest();
 
   struct Table {
