@@ -104,15 +104,28 @@ void SegmentEmitter::emitHeldBranches(const Twine &condition, int64_t items,
                 {"Lanes", number[2]}});
 }
 
-/// The call for a tile of narrow rows, which have the same order in both forms.
+/// The call for a tile of narrow rows, which have one order in all forms. A
+/// thread that has kAdjacentInRow columns accesses them as a vector.
 std::string SegmentEmitter::callOfNarrow(int64_t items, int64_t sure) const {
   std::string number[] = {std::to_string(items), std::to_string(sure)};
-  return callOf("held", {{"Clusters", "false"},
-                         {"Items", number[0]},
-                         {"Sure", number[1]},
-                         {"Lanes", "0"},
-                         {"Adjacent", "false"}}) +
+  return callOf("held",
+                {{"Clusters", "false"},
+                 {"Items", number[0]},
+                 {"Sure", number[1]},
+                 {"Lanes", "0"},
+                 {"Adjacent", sure == kAdjacentInRow ? "true" : "false"}}) +
          ";\n";
+}
+
+/// Prints the branches for tiles of narrow rows. One thread has a row, so it
+/// computes no element that is not there, except of rows of two columns or
+/// none.
+void SegmentEmitter::emitNarrowForms() {
+  static_assert(kNarrowItems == 4 && kAdjacentInRow == 4);
+  os << "if (tile.columns == 1)\n  " << callOfNarrow(1, 1)
+     << "else if (tile.columns == 3)\n  " << callOfNarrow(3, 3)
+     << "else if (tile.columns == 4)\n  " << callOfNarrow(4, 4)
+     << "else if (tile.columns <= 2)\n  " << callOfNarrow(2, 0);
 }
 
 /// Prints the forms of the entry for pairs of rows, and of those in which a
@@ -190,8 +203,8 @@ void SegmentEmitter::emitHeldOfShared() {
   os.unindent() << "}\n";
 }
 
-/// Prints the form of an entry in which all rows have parts that are held. The
-/// blocks of a row may be a cluster; then no part is short.
+/// Prints the form of an entry in which all rows have parts that are held. If
+/// the blocks of a row are a cluster, every part has many columns.
 void SegmentEmitter::emitFormOfPartsAlone(StringRef condition, bool clusters,
                                           bool adjacentParts) {
   int64_t ofThread = runtime::partColumns(layout.wholeColumns) / layout.threads;
@@ -270,11 +283,7 @@ void SegmentEmitter::emitHeldTile() {
     emitFormOfPartsAlone("Held == " +
                              std::to_string(runtime::kHeldPartsColumns),
                          /*clusters=*/false, adjacentParts);
-  os << "if (tile.columns == 1)\n  " << callOfNarrow(1, 1)
-     << "else if (tile.columns == " << kNarrowItems - 1 << ")\n  "
-     << callOfNarrow(kNarrowItems - 1, kNarrowItems - 1)
-     << "else if (tile.columns <= " << kNarrowItems << ")\n  "
-     << callOfNarrow(kNarrowItems, 0);
+  emitNarrowForms();
   int64_t most = mostHeldColumns(sweep, layout, segment);
   int64_t mostShort = std::min(slots.held.columns, kBlockColumns);
   bool holdsWide = most > mostShort;

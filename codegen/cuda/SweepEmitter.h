@@ -270,6 +270,7 @@ private:
   void emitHeldBranches(const llvm::Twine &condition, int64_t items,
                         int64_t sure, int64_t lanes = 0);
   std::string callOfNarrow(int64_t items, int64_t sure) const;
+  void emitNarrowForms();
   void emitWarpForms();
   void emitHeldOfShared();
   void emitFormOfPartsAlone(llvm::StringRef condition, bool clusters,

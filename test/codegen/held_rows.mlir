@@ -47,8 +47,10 @@
 // CHECK-NEXT:     softmax_held<false, 1, 1>(params, tile);
 // CHECK-NEXT:   else if (tile.columns == 3)
 // CHECK-NEXT:     softmax_held<false, 3, 3>(params, tile);
-// CHECK-NEXT:   else if (tile.columns <= 4)
-// CHECK-NEXT:     softmax_held<false, 4, 0>(params, tile);
+// CHECK-NEXT:   else if (tile.columns == 4)
+// CHECK-NEXT:     softmax_held<true, 4, 4>(params, tile);
+// CHECK-NEXT:   else if (tile.columns <= 2)
+// CHECK-NEXT:     softmax_held<false, 2, 0>(params, tile);
 // CHECK-NEXT:   else if (adjacent && tile.columns <= 2048)
 // CHECK-NEXT:     softmax_held<true, 8, 4>(params, tile);
 // CHECK-NEXT:   else if (tile.columns <= 2048)
