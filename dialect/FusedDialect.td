@@ -124,9 +124,10 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
     which should stay in it: replaced elements leave the cache first. The variant is used if the elements take at most this percentage of the L2 cache. Its size is
     known when buffers are bound. `max_columns` marks a variant for held rows, which contains no form of wider
     rows. It is used if no row has more columns and, with `mostly_over`, if at least half of the elements are in rows of
-    more columns than that. `max_parts` marks a variant that has parts of wide rows alone. It is used if blocks
-    divide all rows into short parts that they hold, and no row has more parts. With `cluster`, the blocks of a row are a cluster, and
-    clusters of so many blocks must fit on the device. `mostly_over` alone marks a variant whose blocks hold long parts of very wide rows.
+    more columns than that. `max_parts` marks a variant whose entry has the form of parts of wide
+    rows, and no other. It is used if blocks divide all rows into short parts that they hold, and no row has more
+    parts. With `cluster`, the blocks of a row are a cluster, and clusters of so many blocks must fit on the device.
+    `mostly_over` alone marks a variant whose blocks hold long parts of very wide rows.
 
     ```mlir
     #fused.variant<scalars = value, blocks = 6, evict_first_l2_percent = 97>

@@ -390,7 +390,9 @@ int64_t clusterBlocks(SweepOp sweep, const SweepLayout &layout) {
 int64_t partBlocks(SweepOp sweep, const SweepLayout &layout) {
   constexpr int64_t mostWords = 32;
   int64_t items = runtime::partColumns(layout.wholeColumns) / layout.threads;
-  if (functionsOfElements(sweep) > 0 || loadedWords(layout, items) > mostWords)
+  int64_t words = layout.onlyReducesRows ? loadedWords(layout, items)
+                                         : items * layout.heldWords;
+  if (functionsOfElements(sweep) > 0 || words > mostWords)
     return 4;
   bool multiplies = layout.onlyReducesRows && layout.heldWords > 1;
   return multiplies && llvm::any_of(layout.segments, loadsHalves) ? 5 : 6;

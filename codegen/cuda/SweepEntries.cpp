@@ -114,17 +114,18 @@ void ProgramEmitter::emitBlockFunction(fused::SweepOp sweep,
     os << "if (params.table.tile_count == 0)\n  return "
        << functions.call(names.sweep + "_epilogue") << ";\n";
   if (layout.rowParts) {
-    std::string hasParts = "!Held && ";
+    std::string hasParts = "!Held";
+    auto orEntry = [&](int64_t held) {
+      hasParts += " || Held == " + std::to_string(held);
+    };
     if (layout.longParts)
-      hasParts = "(!Held || Held == " +
-                 std::to_string(runtime::longPartColumns(layout.wholeColumns)) +
-                 ") && ";
+      orEntry(runtime::longPartColumns(layout.wholeColumns));
     if (hasPartEntry(sweep))
-      hasParts =
-          "(!Held || Held == " + std::to_string(runtime::kHeldPartsColumns) +
-          ") && ";
+      orEntry(runtime::kHeldPartsColumns);
+    if (StringRef(hasParts).contains("||"))
+      hasParts = "(" + hasParts + ")";
     os << "int nth_tile = blockIdx.x, part_of_tile = 0;\n"
-       << "if (" << (hasHeldEntry(sweep) ? hasParts : "")
+       << "if (" << (hasHeldEntry(sweep) ? hasParts + " && " : "")
        << "params.table.blocks_per_tile > 1) {\n";
     os.indent();
     os << "const int before = heddle::blocks_started"

@@ -67,7 +67,8 @@ Error StepBuilder::limitRowParts() {
           break;
         continue;
       }
-      // An entry for parts alone, or for long parts, may run in every case.
+      // An entry for parts alone, or for long parts, is checked if a replay may
+      // take it. If a capture takes it, too, no later variant runs.
       bool isForParts =
           variant.maxParts || (variant.mostlyOver && !variant.maxColumns);
       if (isForParts && !holds(node, variant, /*forCapture=*/false))

@@ -481,9 +481,10 @@ private:
                    "max_columns, found " +
                    Twine(*variant.mostlyOver));
       if (variant.maxParts &&
-          (node.table < 0 || !plan.tables[node.table].rowParts))
-        return bad("variant '" + variant.entry +
-                   "': max_parts: expected a node with a table with row_parts");
+          (node.table < 0 || !plan.tables[node.table].heldParts))
+        return bad(
+            "variant '" + variant.entry +
+            "': max_parts: expected a node with a table with held_parts");
       int64_t most = variant.cluster ? kMostClusterParts : mostRowParts(0);
       if (variant.maxParts &&
           (*variant.maxParts < 2 || *variant.maxParts > most))

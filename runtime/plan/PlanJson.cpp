@@ -325,6 +325,12 @@ static bool fromJSON(const json::Value &value, PlanVariant &out,
         !predicate.map("max_parts", out.maxParts))
       return false;
   }
+  // An entry for clusters never ends if its blocks are none.
+  if (out.maxParts && !object.get("cluster")) {
+    path.field("cluster").report(
+        "expected true or false, because 'when' has 'max_parts'");
+    return false;
+  }
   return true;
 }
 
@@ -536,8 +542,8 @@ static json::Value toJSON(const PlanVariant &variant) {
     object["tile_descriptors"] = false;
   if (variant.scalarsByValue)
     object["scalars"] = "value";
-  if (variant.cluster)
-    object["cluster"] = true;
+  if (variant.maxParts)
+    object["cluster"] = variant.cluster;
   json::Object when;
   if (variant.maxTiles)
     when["max_tiles"] = *variant.maxTiles;

@@ -2,6 +2,9 @@
 // takes it if all rows have several parts.
 // RUN: %heddle emit %s | FileCheck %s
 // RUN: %heddle emit %s --stage plan | FileCheck %s --check-prefix=PLAN
+// RUN: echo '{"wide": [[4, 8193], [2, 1048576]], "mixed": [[4, 8193], [2, 8192]]}' > %t.json
+// RUN: %heddle explain %s --shapes %t.json:wide --json | FileCheck %s --check-prefix=WIDE
+// RUN: %heddle explain %s --shapes %t.json:mixed --json | FileCheck %s --check-prefix=MIXED
 
 // CHECK:      softmax_process(
 // CHECK:        if constexpr (Held == 1048576) {
@@ -16,13 +19,16 @@
 // CHECK:      softmax_tiles(
 // CHECK:        softmax_block<0>(params);
 
-// PLAN-NOT:  "cluster"
-// PLAN:      "entry": "softmax_row_parts",
+// PLAN:      "cluster": false,
+// PLAN-NEXT: "entry": "softmax_row_parts",
 // PLAN-NEXT: "grid": "tiles",
 // PLAN-NEXT: "when": {
 // PLAN-NEXT:   "max_parts": 256
 // PLAN-NEXT: }
 // PLAN:      "entry": "softmax_tiles",
+
+// WIDE:      "entry": "softmax_row_parts",
+// MIXED:     "entry": "softmax_tiles",
 
 !mats = !foreach.list<tensor<?x?xf64>>
 !vecs = !foreach.list<tensor<?xf64>>

@@ -231,8 +231,8 @@ bool streamSpills(llvm::StringRef source, llvm::StringRef log, int most) {
   });
 }
 
-/// Compiles a source as the runtime does: for fewer resident blocks if a
-/// `stream` sweep spills.
+/// Compiles a source, and again for fewer resident blocks if a `stream` sweep
+/// spills. (The runtime compiles units of one entry each, rows included.)
 Outcome compileFor(const Nvrtc &nvrtc, KernelSource source,
                    llvm::StringRef arch, bool noStack) {
   Outcome outcome;

@@ -102,6 +102,41 @@ TEST(Plan, ReadsTheColumnsOfAVariant) {
                   "variant 'held': max_columns: expected at least 1, found 0");
 }
 
+TEST(Plan, ReadsThePartsOfAVariant) {
+  Plan plan = parsed(loopPlan);
+  plan.tables[0].rowParts = plan.tables[0].heldParts = true;
+  plan.scratch[0].per = ScratchPer::TileBlock;
+  std::vector<PlanVariant> &variants =
+      plan.graph.nodes[2].body.nodes[0].variants;
+  variants.insert(variants.begin(), variants[0]);
+  variants[0].entry = "parts";
+  variants[0].grid = GridKind::Tiles;
+  auto printed = [&] { return formatv("{0:2}", planToJSON(plan)).str(); };
+  for (auto [most, cluster] : {std::pair(16, true), {256, false}}) {
+    variants[0].maxParts = most;
+    variants[0].cluster = cluster;
+    Plan again = cantFail(parsePlan(printed()));
+    EXPECT_TRUE(succeeded(validatePlan(again)));
+    const PlanVariant &read = again.graph.nodes[2].body.nodes[0].variants[0];
+    EXPECT_EQ(read.maxParts, most);
+    EXPECT_EQ(read.cluster, cluster);
+    ++*variants[0].maxParts;
+    EXPECT_CONTAINS(takeError(validatePlan(plan)).second,
+                    formatv("variant 'parts': max_parts: expected 2..{0}, "
+                            "found {1}",
+                            most, most + 1)
+                        .str());
+  }
+  // A plan that does not say whether the blocks are a cluster.
+  variants[0].maxParts = 16;
+  std::string text = printed();
+  size_t at = text.find("\"cluster\": false,");
+  ASSERT_NE(at, std::string::npos);
+  text.erase(at, std::strlen("\"cluster\": false,"));
+  EXPECT_CONTAINS(failure(parsePlan(text), StatusCode::BadInput),
+                  "expected true or false, because 'when' has 'max_parts'");
+}
+
 TEST(Plan, ReadsPanels) {
   Plan plan =
       cantFail(parsePlan(formatv("{0:2}", planToJSON(panelPlan())).str()));

@@ -301,7 +301,7 @@ TEST(PlanValidation, ScalarsAndProgrammaticEdges) {
       "max_columns: expected a node with a table of rank 2");
   EXPECT_CONTAINS(
       says([](Plan &p) { p.graph.nodes[0].variants[0].maxParts = 8; }),
-      "max_parts: expected a node with a table with row_parts");
+      "max_parts: expected a node with a table with held_parts");
   EXPECT_CONTAINS(
       says([](Plan &p) { p.graph.nodes[0].variants[0].cluster = true; }),
       "cluster: expected 'max_parts' in its 'when'");
