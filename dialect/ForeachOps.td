@@ -91,7 +91,7 @@ def Foreach_ReduceOp : Foreach_BoundOp<"reduce"> {
     minimum along the axis; `along list` they reduce lists of rank 0, whose position is the member. The reduction of no
     elements is the neutral element of the kind: 0 for `add`, 1 for `mul`, +inf for `min`, -inf for `max` and
     `logsumexp`, false for `any`, true for `all`, (-inf, -1) for `argmax`, (+inf, -1) for `argmin`; the mean is NaN. The
-    sum of zeros of either sign is +0.
+    sum of zeros of either sign is +0. For `min` and `max`, -0 is smaller than +0.
 
     The region of `logsumexp` may yield a second value, the *shift*: exponentials are then taken of x - shift, and with
     a shift near the result no running maximum is needed. The shift may depend only on operands of the result's level or

@@ -43,15 +43,15 @@ def Foreach_ReduceMul : Foreach_ReduceKindCase<"mul", 1> {
   let integers = "[](int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }";
 }
 
-// The result is NaN if a value is NaN.
+// The result is NaN if a value is NaN. -0 is smaller than +0.
 def Foreach_ReduceMin : Foreach_ReduceKindCase<"min", 2> {
   let first = "{StateType::element, Neutral::highest, Lift::value}";
-  let floats = "extreme<[](double x, double best) { return !(x >= best); }>";
+  let floats = "extreme<isSmaller>";
   let integers = "[](int64_t a, int64_t b) { return std::min(a, b); }";
 }
 def Foreach_ReduceMax : Foreach_ReduceKindCase<"max", 3> {
   let first = "{StateType::element, Neutral::lowest, Lift::value}";
-  let floats = "extreme<[](double x, double best) { return !(x <= best); }>";
+  let floats = "extreme<isLarger>";
   let integers = "[](int64_t a, int64_t b) { return std::max(a, b); }";
 }
 

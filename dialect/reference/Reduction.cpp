@@ -90,6 +90,12 @@ static void addExtreme(Reduction &r, const double *values, int64_t count) {
     }
 }
 
+/// -0 is smaller than +0. (Positions are those of the first of equal numbers.)
+static bool isSmaller(double x, double best) {
+  return x == best ? std::signbit(x) && !std::signbit(best) : !(x > best);
+}
+static bool isLarger(double x, double best) { return isSmaller(-x, -best); }
+
 template <bool (*Replaces)(double x, double best)>
 static constexpr FloatFunctions extreme = {
     addExtreme<Replaces>, [](const Reduction &r) { return r.top; }};

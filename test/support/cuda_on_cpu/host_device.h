@@ -106,5 +106,15 @@ inline long long __double_as_longlong(double x) {
   __builtin_memcpy(&bits, &x, sizeof(x));
   return bits;
 }
+inline int __double2hiint(double x) {
+  return static_cast<int>(__double_as_longlong(x) >> 32);
+}
+inline int __double2loint(double x) {
+  return static_cast<int>(__double_as_longlong(x));
+}
+inline double __hiloint2double(int high, int low) {
+  return __longlong_as_double(static_cast<long long>(high) << 32 |
+                              static_cast<unsigned>(low));
+}
 
 #endif // HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_HOST_DEVICE_H

@@ -532,6 +532,9 @@ TEST(CudaScalars, EveryReductionKindHasOneMeaning) {
                      {{-7}, {2, -3, 5, 5, 1}, {-1, -4, -2}, {3, 3, -3}});
     if (isFloat)
       members.insert(members.end(), {{-2, -0.0},
+                                     {-0.0, 0.0, -0.0},
+                                     {0.0, -0.0},
+                                     {-0.0, -0.0},
                                      {INFINITY, 1},
                                      {-INFINITY},
                                      {-INFINITY, 2, -INFINITY},
