@@ -337,10 +337,28 @@ static int64_t registersBesideElements(SweepOp sweep, int64_t bytes) {
 /// besides those of elements, which stay as they are stored.
 static constexpr int64_t kBesideReduced = 16;
 
+/// Whether a sweep only reduces one operand of f64 over rows, and the states
+/// are one number.
+static bool onlyReducesDoubles(SweepOp sweep, const SweepLayout &layout) {
+  constexpr int64_t words = 2; // of a double
+  if (layout.heldWords != words || rowStateWords(sweep) != words ||
+      functionsOfElements(sweep) > 0)
+    return false;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+    if (!elementResults(sweep, s).empty())
+      return false;
+    for (auto op : sweep.getSegmentBlock(s).getOps<ReduceOp>())
+      if (op.getLevel() != Level::row || !op.getValue().getType().isF64())
+        return false;
+  }
+  return true;
+}
+
 int64_t heldBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns) {
   bool isShort = columns <= runtime::kPartColumns;
   // Short rows of several operands are slower with more blocks.
-  if (layout.onlyReducesRows && (!isShort || layout.heldWords == 1)) {
+  if ((layout.onlyReducesRows && (!isShort || layout.heldWords == 1)) ||
+      onlyReducesDoubles(sweep, layout)) {
     constexpr int64_t least = 40, ofConversions = 8;
     int64_t items = columns / layout.threads * (isShort ? layout.wideRows : 1);
     int64_t registers = kBesideReduced + loadedWords(layout, items);
@@ -367,6 +385,8 @@ int64_t pairedBlocks(SweepOp sweep, const SweepLayout &layout) {
 /// Measured: the threads of a warp combine states of f64 without more
 /// registers.
 int64_t warpBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns) {
+  if (onlyReducesDoubles(sweep, layout))
+    return heldBlocks(sweep, layout, columns / 32 * layout.threads);
   return blocksFor(registersBesideElements(sweep, 8) +
                        columns / 32 * layout.heldWords,
                    layout.threads, 6);

@@ -358,3 +358,31 @@ func.func @once(%x: !mats) -> !vecs {
   }
   return %sum : !vecs
 }
+
+// -----
+
+!doubles = !foreach.list<tensor<?x?xf64>>
+!reals = !foreach.list<tensor<?xf64>>
+!halves = !foreach.list<tensor<?x?xbf16>>
+!vecs = !foreach.list<tensor<?xf32>>
+
+// Sums of f64 leave registers for more blocks. Products of two numbers of 16 bits need some for
+// their conversions.
+// CHECK-LABEL: fused.program @doubles
+// CHECK:         fused.sweep {{.*}}<max_columns = 512, scalars = value, blocks = 5>, <max_columns = 4096, scalars = value, blocks = 5>, <max_columns = 8192, mostly_over = 4096, scalars = value, blocks = 3>, <max_parts = 256, scalars = value, blocks = 6>, <scalars = value, blocks = 4>]
+// CHECK-LABEL: fused.program @products_of_halves
+// CHECK:         fused.sweep {{.*}}<max_parts = 256, scalars = value, blocks = 5>
+func.func @doubles(%x: !doubles) -> !reals {
+  %sum = foreach.reduce add along j (%x = %x[i, j] : !doubles) -> !reals {
+    foreach.yield %x : f64
+  }
+  return %sum : !reals
+}
+
+func.func @products_of_halves(%x: !halves, %y: !halves) -> !vecs {
+  %sum = foreach.reduce add along j (%x = %x[i, j] as f32, %y = %y[i, j] as f32 : !halves) -> !vecs {
+    %z = arith.mulf %x, %y : f32
+    foreach.yield %z : f32
+  }
+  return %sum : !vecs
+}
