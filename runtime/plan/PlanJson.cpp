@@ -325,7 +325,7 @@ static bool fromJSON(const json::Value &value, PlanVariant &out,
         !predicate.map("max_parts", out.maxParts))
       return false;
   }
-  // An entry for clusters never ends if its blocks are none.
+  // An entry for clusters never ends if its blocks are no cluster.
   if (out.maxParts && !object.get("cluster")) {
     path.field("cluster").report(
         "expected true or false, because 'when' has 'max_parts'");
