@@ -135,6 +135,22 @@ def test_a_momentum_that_becomes_zero_with_nesterov(device):
 
 
 @DEVICES
+def test_a_group_without_momentum_beside_nesterov(device):
+    """torch checks the arguments of the constructor only."""
+    params = support.parameters(device)
+    others = support.copies(params)
+    optimizers = []
+    for cls, own in ((heddle.optim.SGD, params), (torch.optim.SGD, others)):
+        groups = [{"params": own[:2], "momentum": 0.0}, {"params": own[2:3]}]
+        optimizers.append(cls(groups, lr=0.1, momentum=0.9, nesterov=True))
+        optimizers[-1].add_param_group({"params": own[3:], "momentum": 0})
+        with pytest.raises(ValueError, match="Nesterov momentum requires a momentum"):
+            cls(own, lr=0.1, nesterov=True)
+    support.run(*optimizers, params, others, 3)
+    support.assert_same_params(params, others, **support.tolerance(torch.float32))
+
+
+@DEVICES
 @NAMES
 def test_add_param_group(name, device):
     params = support.parameters(device)

@@ -299,6 +299,18 @@ def test_profiler_sees_the_step():
     assert "Optimizer.step#AdamW.step" in {event.key for event in profile.key_averages()}
 
 
+@NAMES
+def test_the_state_is_one_object_from_the_beginning(name):
+    """Wrappers copy the attributes of a new optimizer, or keep its state."""
+    params = support.parameters("cpu")
+    optimizer = support.heddle_class(name)(params, lr=0.1)
+    attributes, state = dict(vars(optimizer)), optimizer.state
+    support.set_gradients(params)
+    optimizer.step()
+    assert optimizer.state is state and attributes["state"] is state
+    assert state[params[0]] or name == "SGD"
+
+
 @DEVICES
 def test_subclass_and_repr(device):
     class Mine(heddle.optim.AdamW):

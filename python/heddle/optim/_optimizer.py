@@ -30,7 +30,7 @@ from ._seen import Seen, see
 from ._tail import Tail
 from ._tensors import Stale
 from ._torch import can_step, making_tensors, torch
-from ._tracking import States
+from ._tracking import Changes, States
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,6 +112,8 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         if spec.stores:
             values.update(_storage.options_of(values))
         check_values(values, spec)
+        if problem := spec.check_arguments and spec.check_arguments(values):
+            raise BadInput(problem)
         self._reset()
         self._max_norm: float | None = None
         self._tail = Tail()
@@ -123,6 +125,8 @@ class Optimizer(TorchOptimizer):  # type: ignore[misc, unused-ignore]  # without
         finally:
             del self._is_constructing
         self._check_groups()
+        # Now, not in the first step: wrappers keep this object.
+        self.state = States(self.state, Changes())
 
     def _reset(self) -> None:
         """Forgets everything that was derived from groups and state."""

@@ -142,6 +142,8 @@ class Spec:
     average: tuple[str, str] | None = None
     #: Whether the program takes the options of `_storage`: `state_dtype`, `rounding` and `master`.
     stores: bool = False
+    #: A check of the arguments of the constructor, beside those of a group: the text of an error, or None.
+    check_arguments: Callable[[Mapping[str, Any]], str | None] | None = None
     #: A further check of the entries of a group when it is made: the text of an error, or None.
     check: Callable[[Mapping[str, Any]], str | None] | None = None
     #: The same also of entries that have changed before a step. It does not read tensors on a device.

@@ -109,6 +109,7 @@ _SCHEDULE_FREE = {
 
 
 def _nesterov(group: Mapping[str, Any]) -> str | None:
+    """As `torch.optim.SGD`: a group may have a momentum of 0, which turns both off."""
     if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
         return (
             "Nesterov momentum requires a momentum and zero dampening, found "
@@ -274,7 +275,7 @@ SPECS: dict[str, Spec] = {
             hidden={"step": "momentum_buffer"},
             counted={"dampening": "nesterov"},
             checked=("lr", "momentum", "weight_decay"),
-            check=_nesterov,
+            check_arguments=_nesterov,
             check_step=_sgd,
             check_groups=_damped,
             functional=("momentum_buffer",),
@@ -632,7 +633,7 @@ SPECS: dict[str, Spec] = {
             counted={"dampening": "nesterov"},
             checked=("lr", "momentum", "weight_decay", "trust_coefficient", "eps"),
             checked_in_steps=("trust_coefficient",),
-            check=_nesterov,
+            check_arguments=_nesterov,
             check_step=_lars,
             check_groups=_damped,
             meanings={
