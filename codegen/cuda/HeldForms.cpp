@@ -105,15 +105,16 @@ void SegmentEmitter::emitHeldBranches(const Twine &condition, int64_t items,
 }
 
 /// The call for a tile of narrow rows, which have one order in all forms. A
-/// thread that has kAdjacentInRow columns accesses them as a vector.
+/// thread accesses kAdjacentInRow columns, or two doubles, as a vector.
 std::string SegmentEmitter::callOfNarrow(int64_t items, int64_t sure) const {
+  bool isVector =
+      items == kAdjacentInRow || (items == 2 && accessesDoubles(slots));
   std::string number[] = {std::to_string(items), std::to_string(sure)};
-  return callOf("held",
-                {{"Clusters", "false"},
-                 {"Items", number[0]},
-                 {"Sure", number[1]},
-                 {"Lanes", "0"},
-                 {"Adjacent", sure == kAdjacentInRow ? "true" : "false"}}) +
+  return callOf("held", {{"Clusters", "false"},
+                         {"Items", number[0]},
+                         {"Sure", number[1]},
+                         {"Lanes", "0"},
+                         {"Adjacent", isVector ? "true" : "false"}}) +
          ";\n";
 }
 

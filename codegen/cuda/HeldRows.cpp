@@ -452,10 +452,8 @@ void RowsEmitter::declareGroup() {
     os << "constexpr int " << heldItems
        << " = Items == 1 ? 1 : " << kHeldItems / 2 << ";\n";
   }
-  // A row of one column has a quarter of the elements of other narrow rows.
-  int64_t singleRows = layout.narrowRows == 1 ? 1 : 2 * layout.narrowRows;
-  os << "constexpr int " << rowsAtOnce << " = Items == 1 ? " << singleRows
-     << " : ";
+  os << "constexpr int " << rowsAtOnce << " = Items == 1 ? "
+     << layout.singleRows << " : ";
   if (!slots.columns)
     os << "Items <= " << kNarrowItems << " ? " << layout.narrowRows << " : ";
   if (!slots.columns && layout.shortRows != 1)

@@ -31,7 +31,8 @@ template <int Threads> __device__ __forceinline__ int lane_bits_of_row(int colum
 // The group of this thread. A block has `count` groups of `lanes` threads; this thread
 // is number `lane` of group `index`. The group has the columns from `first` to `end` - 1
 // of a row, and this thread `present` of them: lane l has l, l + lanes, ..., or, if it has
-// `Adjacent` columns (row_vectors.cuh), 4 l to 4 l + 3, then those 4 * lanes further on.
+// `Adjacent` columns (row_vectors.cuh), 4 l to 4 l + 3, then those 4 * lanes further on; one
+// thread may have both columns of a row of two.
 // `Items`, the elements that a thread holds, are at most narrow_items for narrow rows,
 // held_items for other rows, and more for wide rows and for parts of rows. Every thread
 // has at least `Sure` columns: half in a whole row that is not narrow, because fewer threads
@@ -39,7 +40,8 @@ template <int Threads> __device__ __forceinline__ int lane_bits_of_row(int colum
 // in a long part; perhaps none in the last part of another row. A row has at most `Lanes`
 // threads if that is not 0.
 template <int Threads, int Items = held_items, int Sure = Items / 2, int Lanes = 0, bool Adjacent = false> struct row_group {
-  static constexpr int most_lanes = Lanes ? Lanes : Threads, adjacent = Adjacent ? adjacent_in_row : 1, vector = adjacent;
+  static constexpr int most_lanes = Lanes ? Lanes : Threads, adjacent = !Adjacent ? 1 : Items < adjacent_in_row ? Items : adjacent_in_row,
+                       vector = adjacent;
   int first, end, lanes, lane, index, count, present, turn = 0;
 
   __device__ __forceinline__ explicit row_group(int columns)

@@ -237,10 +237,25 @@ int64_t functionsOfElements(fused::SweepOp sweep) {
   return count;
 }
 
-int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout) {
+bool accessesDoubles(const SegmentLayout &segment) {
+  return llvm::any_of(segment.operands, [](const OperandSlot &slot) {
+    return slot.index == kIJ && storageBytes(slot.storage) == 8;
+  });
+}
+
+int64_t singleRows(fused::SweepOp sweep, const SweepLayout &layout) {
   if (rowStateWords(sweep) > kFewStateWords)
     return 1;
-  return holdsParts(sweep, layout) ? 4 : 2;
+  return holdsParts(sweep, layout) ? 8 : 4;
+}
+
+int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout) {
+  int64_t rows = std::max<int64_t>(1, singleRows(sweep, layout) / 2);
+  bool mapsDoubles = false;
+  for (auto [s, segment] : llvm::enumerate(layout.segments))
+    mapsDoubles |=
+        accessesDoubles(segment) && !fused::elementResults(sweep, s).empty();
+  return mapsDoubles ? std::min<int64_t>(rows, 2) : rows;
 }
 
 static bool reducesColumns(const SweepLayout &layout) {

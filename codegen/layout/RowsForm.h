@@ -117,8 +117,15 @@ int64_t functionsOfElements(fused::SweepOp sweep);
 /// The words of the states of all reductions over a row.
 int64_t rowStateWords(fused::SweepOp sweep);
 
-/// The narrow rows that a thread loads before it processes them: one has too
-/// few elements to hide the latency of memory.
+/// Whether the elements of a matrix are doubles, or integers of that size.
+bool accessesDoubles(const SegmentLayout &segment);
+
+/// The rows of one element that a thread loads before it processes them: one
+/// has too few elements to hide the latency of memory.
+int64_t singleRows(fused::SweepOp sweep, const SweepLayout &layout);
+
+/// The same for rows of 2 to kNarrowItems elements: a row of one has a quarter
+/// of them. Two if the sweep maps doubles, whose results take registers, too.
 int64_t narrowRows(fused::SweepOp sweep, const SweepLayout &layout);
 
 /// Whether a sweep reduces only rows and members and maps nothing, and a row

@@ -311,6 +311,7 @@ LogicalResult Builder::build() {
   }
   if (layout.rank == 2) {
     layout.heldWords = heldWords(sweep, layout);
+    layout.singleRows = singleRows(sweep, layout);
     layout.narrowRows = narrowRows(sweep, layout);
     layout.onlyReducesRows = onlyReducesRows(sweep, layout);
     layout.shortRows = shortRows(sweep, layout);

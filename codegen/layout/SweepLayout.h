@@ -125,9 +125,10 @@ struct SweepLayout {
   int64_t heldWords = 0;
   bool holdsWideRows = false;
   llvm::SmallVector<int64_t> heldEntries, warpEntries;
-  /// The rows that a group of threads loads before it processes them: narrow
-  /// rows, those of up to kBlockColumns columns, and wider ones (RowsForm.h).
-  int64_t narrowRows = 1, shortRows = 1, wideRows = 1;
+  /// The rows that a group of threads loads before it processes them: rows of
+  /// one column, other narrow rows, those of up to kBlockColumns columns, and
+  /// wider ones (RowsForm.h).
+  int64_t singleRows = 1, narrowRows = 1, shortRows = 1, wideRows = 1;
   /// Whether the sweep only reduces rows (RowsForm.h).
   bool onlyReducesRows = false;
   std::string name;
