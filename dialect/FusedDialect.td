@@ -125,8 +125,8 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
     known when buffers are bound. `max_columns` marks a variant for held rows, which contains no form of wider
     rows. It is used if no row has more columns and, with `mostly_over`, if at least half of the elements are in rows of
     more columns than that. `max_parts` marks a variant whose entry has the form of parts of wide
-    rows, and no other. It is used if blocks divide all rows into short parts that they hold, and no row has more
-    parts. With `cluster`, the blocks of a row are a cluster, and clusters of so many blocks must fit on the device.
+    rows, and no other. It is used if blocks divide all rows into short parts, and no row has more
+    blocks; if a block may have several parts, also if one block has a whole row. With `cluster`, the blocks of a row are a cluster, and clusters of so many blocks must fit on the device.
     `mostly_over` alone marks a variant whose blocks hold long parts of very wide rows.
 
     ```mlir

@@ -396,9 +396,6 @@ int64_t warpBlocks(SweepOp sweep, const SweepLayout &layout, int64_t columns) {
 /// blocks exchange them.
 int64_t clusterBlocks(SweepOp sweep, const SweepLayout &layout) {
   int64_t items = runtime::partColumns(layout.wholeColumns) / layout.threads;
-  if (layout.onlyReducesRows)
-    return blocksFor(kBesideReduced + loadedWords(layout, items),
-                     layout.threads, 8);
   return blocksFor(registersBesideElements(sweep, 4) +
                        items * layout.heldWords + 4 * rowStateWords(sweep),
                    layout.threads, 6);
@@ -408,14 +405,12 @@ int64_t clusterBlocks(SweepOp sweep, const SweepLayout &layout) {
 /// threads spill some registers: 13 for 32 words and six blocks, 23 for a
 /// softmax of f64 and four. Products of two numbers of 16 bits spill more.
 int64_t partBlocks(SweepOp sweep, const SweepLayout &layout) {
-  constexpr int64_t mostWords = 32;
+  constexpr int64_t mostWords = 32, mostBlocks = 6;
+  if (layout.severalParts)
+    return 5;
   int64_t items = runtime::partColumns(layout.wholeColumns) / layout.threads;
-  int64_t words = layout.onlyReducesRows ? loadedWords(layout, items)
-                                         : items * layout.heldWords;
-  if (functionsOfElements(sweep) > 0 || words > mostWords)
-    return 4;
-  bool multiplies = layout.onlyReducesRows && layout.heldWords > 1;
-  return multiplies && llvm::any_of(layout.segments, loadsHalves) ? 5 : 6;
+  bool isLarge = items * layout.heldWords > mostWords;
+  return functionsOfElements(sweep) > 0 || isLarge ? 4 : mostBlocks;
 }
 
 int64_t longPartBlocks(SweepOp sweep, const SweepLayout &layout) {

@@ -172,11 +172,13 @@ json::Object Explanation::describeCopy(const fused::CopiedValue &copy) {
                                   compilation.getProgram())}};
 }
 
-/// Whether blocks divide all rows of a node into at most `most` short parts.
+/// Whether all rows of a node have short parts, and the entry for them runs:
+/// at most `most` blocks divide a row, or one block has all of its parts.
 static bool dividesRows(const PlanNode &node, int64_t most,
                         const PlanShapes &shapes) {
   int64_t blocks = shapes.blocksPerTile(node.table);
-  return blocks > 1 && blocks <= most && shapes.haveShortParts(node.table);
+  return (blocks > 1 || shapes.hasSeveralParts(node.table)) && blocks <= most &&
+         shapes.haveShortParts(node.table);
 }
 
 /// The variant that runs for `tiles` tiles if the data does not fit in the L2

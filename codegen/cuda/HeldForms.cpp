@@ -204,8 +204,9 @@ void SegmentEmitter::emitHeldOfShared() {
   os.unindent() << "}\n";
 }
 
-/// Prints the form of an entry in which all rows have parts that are held. If
-/// the blocks of a row are a cluster, every part has many columns.
+/// Prints the form of an entry in which all rows have parts: blocks hold a part
+/// each, or reduce several. If the blocks of a row are a cluster, every part
+/// has many columns.
 void SegmentEmitter::emitFormOfPartsAlone(StringRef condition, bool clusters,
                                           bool adjacentParts) {
   int64_t ofThread = runtime::partColumns(layout.wholeColumns) / layout.threads;
@@ -215,6 +216,8 @@ void SegmentEmitter::emitFormOfPartsAlone(StringRef condition, bool clusters,
   std::string items = std::to_string(ofThread),
               sure = std::to_string(sureItems);
   auto call = [&](StringRef adjacent) {
+    if (layout.severalParts)
+      return callOf("walk", {{"Adjacent", adjacent}}) + ";\n";
     SmallVector<std::pair<StringRef, StringRef>> constants = {
         {"Items", items},
         {"Sure", sure},
@@ -258,7 +261,7 @@ void SegmentEmitter::emitPartForms(bool adjacentParts) {
          sureItemsOfLongPart(layout.wholeColumns, layout.threads),
          /*mayBeAdjacent=*/false);
   std::string notLong = "Held != " + std::to_string(longColumns) + " && ";
-  if (layout.heldParts)
+  if (layout.heldParts && !layout.severalParts)
     form(layout.longParts ? notLong : "",
          runtime::partColumns(layout.wholeColumns) / layout.threads, 0,
          adjacentParts);

@@ -20,7 +20,7 @@ using heddle::fused::Level;
 
 namespace heddle::cuda {
 
-static bool isHalf(Type type) { return type.isF16() || type.isBF16(); }
+bool isHalf(Type type) { return type.isF16() || type.isBF16(); }
 
 Type RowsEmitter::storageOf(BlockArgument argument) const {
   return slots.operands[slots.inputs[argument.getArgNumber()]].storage;
@@ -175,9 +175,6 @@ void RowsEmitter::loadHeld(ArrayRef<BlockArgument> ofElements,
     loadHeldElements(ofElements, arrays);
     endHeldRows();
   }
-  // Blocks of a cluster that add up elements as they come need fewer registers.
-  if (hasClusterEntry(sweep) && layout.onlyReducesRows)
-    os << "if constexpr (!Clusters)\n  ";
   if (arrays.stored.empty())
     os << "heddle::keep_order(); // all loads before the first store\n";
   else

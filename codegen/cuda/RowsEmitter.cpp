@@ -332,6 +332,13 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
     os.indent();
   }
   Slice slice = sliceOf(roots);
+  if (layout.severalParts) {
+    if (failed(emitReducedParts(taken.front(), slice)))
+      return failure();
+    if (isBraced)
+      os.unindent() << "}\n";
+    return success();
+  }
   Batch batch = declareBatch(slice.inputs, columnBatch(wordsOf(slice.inputs)));
   std::string columns = scope.fresh("columns"), begin = "0",
               end = "tile.columns", part;
@@ -437,13 +444,18 @@ std::string RowsEmitter::sentStates(fused::ReduceOp op) const {
 /// Declares the parts of the rows of the tile that this block has.
 void RowsEmitter::declareParts(StringRef isNarrow) {
   parts = scope.fresh("parts");
-  os << "heddle::row_parts" << (hasClusterEntry(sweep) ? "<Clusters> " : " ")
-     << parts << "(tile.columns, " << layout.wholeColumns
-     << ", params.table.blocks_per_tile, part_of_tile"
-     << (isNarrow.empty() ? "" : ", ") << isNarrow;
-  if (layout.longParts)
-    os << (isNarrow.empty() ? ", false" : "") << ", true";
-  os << ");\n";
+  if (layout.severalParts && isNarrow.empty()) {
+    os << "heddle::several_parts " << parts << "(tile.columns, "
+       << layout.wholeColumns << ", params.table, part_of_tile);\n";
+  } else {
+    os << "heddle::row_parts" << (hasClusterEntry(sweep) ? "<Clusters> " : " ")
+       << parts << "(tile.columns, " << layout.wholeColumns
+       << ", params.table.blocks_per_tile, part_of_tile"
+       << (isNarrow.empty() ? "" : ", ") << isNarrow;
+    if (layout.longParts)
+      os << (isNarrow.empty() ? ", false" : "") << ", true";
+    os << ");\n";
+  }
   fused::ReduceOp first = *llvm::find_if(reductions, [](fused::ReduceOp op) {
     return op.getLevel() == Level::row;
   });

@@ -19,6 +19,9 @@
 
 namespace heddle::cuda {
 
+/// Whether two elements of a type fill a register.
+bool isHalf(mlir::Type type);
+
 /// Prints a row tile: row after row, with the columns spread over the threads.
 class RowsEmitter : public SegmentEmitter {
 public:
@@ -116,6 +119,9 @@ private:
   emitBranchless(llvm::function_ref<mlir::LogicalResult()> compute);
   mlir::LogicalResult computeElement(const Slice &slice,
                                      llvm::StringRef isUsed = "");
+  // Sweeps that only reduce rows (RowsReduced.cpp).
+  void loadReduced(mlir::BlockArgument argument, llvm::StringRef first);
+  mlir::LogicalResult emitReducedParts(fused::ReduceOp op, const Slice &slice);
   void declareRowInputs();
   bool replacesRows() const;
   void storeRow();

@@ -489,9 +489,10 @@ void SegmentEmitter::emitProcessFunction() {
     os << "if (" << blockOfTile() << " > 0)\n  return;\n";
   if (layout.rowParts)
     os << "if (part_of_tile > 0 && part_of_tile >= "
-          "heddle::parts_of_row(tile.columns, "
-       << layout.wholeColumns << (layout.longParts ? ", true" : "")
-       << "))\n  return;\n";
+       << (layout.severalParts ? "heddle::blocks_of_rows(params.table, "
+                               : "heddle::parts_of_row(")
+       << "tile.columns, " << layout.wholeColumns
+       << (layout.longParts ? ", true" : "") << "))\n  return;\n";
   if (layout.columnRange)
     os << "if (" << blockOfTile()
        << " > 0 && (tile.columns <= " << slots.held.columns << " || "

@@ -2,8 +2,8 @@
 //
 // A wide row has a fixed number of parts, which follows from its columns alone. Its
 // reductions combine the columns of each part, then the parts, as a block combines the
-// states of its threads. One block has all parts, or each of several blocks has one and
-// exchanges the states of parts with the others: through memory, or through shared memory
+// states of its threads. One block has all parts, or each of several blocks has one or more
+// and exchanges the states of parts with the others: through memory, or through shared memory
 // if the blocks of a row are a cluster. The constants mirror runtime/binding/Tables.h.
 #pragma once
 #include "reduce.cuh"
@@ -32,9 +32,19 @@ __device__ __forceinline__ int parts_of_row(long long columns, int whole_columns
   return parts < most_parts ? static_cast<int>(parts) : most_parts;
 }
 
-// The number of blocks that process a tile: one, or one for each part of its rows.
+// The parts of a row that a block has, if `blocks` blocks divide its `parts` parts.
+__device__ __forceinline__ int parts_of_block(int parts, int blocks) {
+  if (blocks == 1 || blocks >= parts)
+    return blocks == 1 ? parts : 1;
+  return static_cast<unsigned>(parts + blocks - 1) / static_cast<unsigned>(blocks);
+}
+
+// The number of blocks that process a tile: one, or as many as have parts of its rows.
 __device__ __forceinline__ int blocks_of_rows(const table &table, long long columns, int whole_columns, bool long_parts = false) {
-  return table.blocks_per_tile == 1 ? 1 : parts_of_row(columns, whole_columns, long_parts);
+  if (table.blocks_per_tile == 1)
+    return 1;
+  const int parts = parts_of_row(columns, whole_columns, long_parts), own = parts_of_block(parts, table.blocks_per_tile);
+  return own == 1 ? parts : static_cast<unsigned>(parts + own - 1) / static_cast<unsigned>(own);
 }
 
 // Whether each block holds the only part that it has of a row in registers, `items`
@@ -110,6 +120,29 @@ template <bool Clusters = false> struct row_parts {
   }
 };
 
+// The parts of a row, of which a block may have several, also if blocks divide them: from
+// `first` to `last` - 1.
+struct several_parts : row_parts<> {
+  int last;
+
+  __device__ __forceinline__ several_parts(long long columns, int whole_columns, const table &table, int part)
+      : row_parts(columns, whole_columns, table.blocks_per_tile, part) {
+    const int own = parts_of_block(count, table.blocks_per_tile);
+    first = part * own;
+    last = count - first < own ? count : first + own;
+    blocks = table.parts_per_tile; // a state is sent for each part
+  }
+  __device__ __forceinline__ int own() const { return last - first; }
+};
+
+// The number of parts for which a block sends states, and the nth of them.
+template <bool Clusters> __device__ __forceinline__ int sent_parts(const row_parts<Clusters> &) { return 1; }
+template <bool Clusters> __device__ __forceinline__ int nth_part(const row_parts<Clusters> &parts, int) { return parts.first; }
+__device__ __forceinline__ int sent_parts(const several_parts &parts) { return parts.own(); }
+__device__ __forceinline__ int nth_part(const several_parts &parts, int nth) { return parts.first + nth; }
+template <class Parts> constexpr bool is_in_cluster = false;
+template <> constexpr bool is_in_cluster<row_parts<true>> = true;
+
 // Begins the exchanges of a tile. Each counts on from the number that the previous launch
 // left. States are sent to two places in turn, because a block may still read those of the
 // previous row.
@@ -147,14 +180,15 @@ __device__ __forceinline__ typename Kind::state over_cluster(typename Kind::stat
 }
 #endif
 
-// Sends the state of this block's part to the other blocks of the row, and combines the
-// states of all parts; every thread has the result. If not all blocks receive, only that
-// of the first part has the result, and the others need not wait.
-template <class Kind, int Threads, bool Clusters>
+// Sends the states of this block's parts to the other blocks of the row, and combines the
+// states of all parts; every thread has the result. The nth thread has the state of the nth
+// part of the block. If not all blocks receive, only that of the first part has the result,
+// and the others need not wait.
+template <class Kind, int Threads, class Parts>
 __device__ __forceinline__ typename Kind::state
-over_parts(typename Kind::state mine, numbered *sent, row_parts<Clusters> &parts, int tile_index, bool all_receive = true) {
+over_parts(typename Kind::state mine, numbered *sent, Parts &parts, int tile_index, bool all_receive = true) {
 #if HEDDLE_HAS_CLUSTERS
-  if constexpr (Clusters)
+  if constexpr (is_in_cluster<Parts>)
     return over_cluster<Kind, Threads>(mine, parts, all_receive);
 #endif
   using state = typename Kind::state;
@@ -162,10 +196,10 @@ over_parts(typename Kind::state mine, numbered *sent, row_parts<Clusters> &parts
   constexpr int words = sizeof(state) / 4;
   union { state value; unsigned word[words]; } own = {mine}, other = {Kind::neutral()};
   const int part = threadIdx.x;
-  if (part == 0)
+  if (part < sent_parts(parts))
 #pragma unroll
     for (int w = 0; w < words; ++w)
-      write_now(sent + parts.template place<state>(tile_index, parts.first) + w, numbered{own.word[w], parts.exchange});
+      write_now(sent + parts.template place<state>(tile_index, nth_part(parts, part)) + w, numbered{own.word[w], parts.exchange});
   if ((all_receive || parts.first == 0) && part < parts.count)
 #pragma unroll
     for (int w = 0; w < words; ++w) {
@@ -177,5 +211,35 @@ over_parts(typename Kind::state mine, numbered *sent, row_parts<Clusters> &parts
     }
   return over_block<Kind, Threads>(other.value);
 }
+
+// The states of the parts that a block has of a row, if it keeps them until it has reduced
+// all of them. Between two parts is no barrier, so its loads do not wait for each other.
+template <class Kind, int Threads, int Parts> struct states_of_parts {
+  using state = typename Kind::state;
+
+  static __device__ __forceinline__ state (&of_warps())[Parts][Threads / 32] {
+    __shared__ state of_warp[Parts][Threads / 32];
+    return of_warp;
+  }
+  // Keeps the state that each thread has of the nth part.
+  __device__ __forceinline__ void put(int nth, state mine) {
+    mine = over_warp<Kind>(mine);
+    if (threadIdx.x % 32 == 0)
+      of_warps()[nth][threadIdx.x / 32] = mine;
+  }
+  // The state of the nth of `count` parts in the nth thread. All threads must meet at another
+  // barrier before the next put().
+  __device__ __forceinline__ state of_thread(int count) {
+    __syncthreads();
+    if (static_cast<int>(threadIdx.x) >= count)
+      return Kind::neutral();
+    const state *const own = of_warps()[threadIdx.x];
+    state all = own[0];
+#pragma unroll
+    for (int warp = 1; warp < Threads / 32; ++warp)
+      all = Kind::combine(all, own[warp]);
+    return all;
+  }
+};
 
 } // namespace heddle

@@ -29,7 +29,7 @@ struct table {
   const void *tiles, *members;
   unsigned *tickets; // one for each member descriptor, one for the whole list
   int tile_count, member_count;
-  int blocks_per_tile;
+  int blocks_per_tile, parts_per_tile; // for a sweep that divides rows, the most parts of a row that has several blocks
   const int *chosen; // indices of the `member_count` members that a panel launch processes; null: all members
 };
 

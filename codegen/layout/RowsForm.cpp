@@ -350,13 +350,30 @@ int64_t mostAdjacentColumns(fused::SweepOp sweep, const SweepLayout &layout,
              : layout.wholeColumns;
 }
 
+bool hasSeveralParts(fused::SweepOp sweep, const SweepLayout &layout) {
+  return layout.heldParts && layout.onlyReducesRows;
+}
+
+int64_t reducedItems(const SweepLayout &layout) {
+  constexpr int64_t mostWords = 32;
+  int64_t most = 1;
+  for (const SegmentLayout &segment : layout.segments) {
+    int64_t words = 0;
+    for (const OperandSlot &slot : segment.operands)
+      if (isLoadedByColumn(slot))
+        words += storageBytes(slot.storage) == 8 ? 2 : 1;
+    most = std::max(most, words);
+  }
+  return std::max<int64_t>(llvm::bit_floor(uint64_t(mostWords / most)),
+                           kAdjacentInRow);
+}
+
 bool exchangesInClusters(fused::SweepOp sweep, const SweepLayout &layout) {
   constexpr int64_t fewBytes = 16384;
   int64_t columns = runtime::partColumns(layout.wholeColumns);
-  if (!layout.heldParts || columns <= runtime::kPartColumns)
+  if (!layout.heldParts || layout.severalParts ||
+      columns <= runtime::kPartColumns)
     return false;
-  if (layout.onlyReducesRows)
-    return true;
   for (auto [s, segment] : llvm::enumerate(layout.segments)) {
     int64_t bytes = 0;
     for (const OperandSlot &slot : segment.operands)

@@ -155,9 +155,18 @@ bool loadsHalves(const SegmentLayout &segment);
 /// row has few reductions.
 bool holdsParts(fused::SweepOp sweep, const SweepLayout &layout);
 
+/// Whether a block may have several parts of a wide row, which it reduces one
+/// after the other: if the sweep only reduces rows. Then a row needs few
+/// blocks, which wait for each other less.
+bool hasSeveralParts(fused::SweepOp sweep, const SweepLayout &layout);
+
+/// The columns of a thread that such a block loads at a time, in at most 32
+/// words. Floats of 16 bits that are not adjacent have one each.
+int64_t reducedItems(const SweepLayout &layout);
+
 /// Whether the blocks of a row are a cluster if they fit in one: if they hold
-/// parts of 8192 columns, and the sweep only reduces rows, or the blocks wait
-/// for each other at least twice or read few bytes.
+/// parts of 8192 columns, and wait for each other at least twice or read few
+/// bytes.
 /// Clusters start later than single blocks, so other rows take longer.
 bool exchangesInClusters(fused::SweepOp sweep, const SweepLayout &layout);
 

@@ -333,6 +333,7 @@ LogicalResult Builder::build() {
   }
   layout.heldParts = holdsParts(sweep, layout);
   layout.wholeColumns = wholeColumns(sweep, layout);
+  layout.severalParts = hasSeveralParts(sweep, layout);
   layout.longParts = holdsLongParts(sweep, layout);
   layout.heldEntries = columnsOfHeldRows(sweep, layout);
   layout.warpEntries = columnsOfWarps(sweep, layout);

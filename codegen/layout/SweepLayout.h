@@ -114,6 +114,9 @@ struct SweepLayout {
   bool rowParts = false;
   /// Whether blocks that divide a row hold their parts in registers.
   bool heldParts = false;
+  /// Whether a block may have several parts of a row that blocks divide
+  /// (hasSeveralParts).
+  bool severalParts = false;
   /// Whether very wide rows have longer parts, of which blocks hold some
   /// columns in shared memory (holdsLongParts).
   bool longParts = false;

@@ -160,6 +160,7 @@ int Extraction::addTable(fused::SweepOp sweep, const SweepLayout &layout) {
   table.blockColumns = layout.columns ? layout.columns : layout.columnRange;
   table.rowParts = layout.rowParts;
   table.heldParts = layout.heldParts;
+  table.severalParts = layout.severalParts;
   table.longParts = layout.longParts;
   table.wholeColumns = layout.wholeColumns;
   // Sums over the list are in the order of its members, and so are the panels

@@ -57,6 +57,10 @@ public:
   int64_t widestOf(int table) const { return widthsOf(table).second; }
   /// Whether all rows of such a table have several parts, and short ones.
   bool haveShortParts(int table) const;
+  /// Whether a block may have several of them.
+  bool hasSeveralParts(int table) const {
+    return plan.tables[table].severalParts;
+  }
   /// Whether at least half of the elements of its members are in rows of more
   /// columns.
   bool areMostlyOver(int table, int64_t columns) const;

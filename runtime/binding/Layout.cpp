@@ -119,8 +119,11 @@ Error Layout::Resolver::sizeTables() {
     if (!shared.tilesOfWidth.empty())
       view.blocksPerTile = static_cast<int>(
           std::min(shared.blocksPerTile(table, tiles), INT32_MAX / tiles));
-    if (table.rowParts)
+    if (table.rowParts) {
       view.blocksPerTile = parts.blocksPerTile(table);
+      if (view.blocksPerTile > 1)
+        view.partsPerTile = static_cast<int>(parts.mostParts);
+    }
     view.elementBytes = elementBytes(table);
   }
   uint64_t total = layout.arenaSize;
@@ -160,7 +163,8 @@ uint64_t Layout::Resolver::scratchCount(ScratchPer per, const TableView &view) {
   case ScratchPer::Column:
     return view.widest;
   case ScratchPer::TileBlock:
-    return SaturatingMultiply<uint64_t>(view.tileCount, view.blocksPerTile);
+    return SaturatingMultiply<uint64_t>(
+        view.tileCount, std::max(view.blocksPerTile, view.partsPerTile));
   case ScratchPer::Once:
     break;
   }

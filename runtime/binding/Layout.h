@@ -67,6 +67,8 @@ struct TableView {
   int memberCount = 0; ///< active members, over all segments
   int tileCount = 0;
   int blocksPerTile = 1;
+  /// The most parts of a row that several blocks divide, otherwise 1.
+  int partsPerTile = 1;
   int64_t columnTotal = 0;           ///< columns over all tiles (rank 2)
   int64_t narrowest = 0, widest = 0; ///< columns of an active member (rank 2)
   int64_t longest = 0;               ///< rows of an active member (rank 2)

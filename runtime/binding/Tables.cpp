@@ -123,12 +123,26 @@ void RowPartCount::add(const PlanTable &table, int64_t columns,
   widest = std::max(widest, columns);
 }
 
+/// Measured: wide rows should have three blocks for each of 132
+/// multiprocessors. With more, exchanges cost more than they gain. Tiles of
+/// other rows have so many blocks, too.
+static int64_t blocksOfSeveralParts(const RowPartCount &count) {
+  constexpr int64_t wanted = 396, fewBlocks = 2048;
+  int64_t most = wanted / std::max<int64_t>(count.wideTiles, 1);
+  most = std::min(most, fewBlocks / std::max<int64_t>(count.tiles, 1));
+  most = std::clamp<int64_t>(most, 1, count.mostParts);
+  int64_t ofBlock = (count.mostParts - 1) / most + 1;
+  return (count.mostParts - 1) / ofBlock + 1;
+}
+
 /// Blocks that hold their parts read a row once. Otherwise, blocks divide rows
 /// only if wide rows alone are too few blocks: the exchange between blocks
 /// takes longer than idle multiprocessors cost if about half of them have a
 /// row.
 int RowPartCount::blocksPerTile(const PlanTable &table) const {
   constexpr int64_t fewRows = 64, fewBlocks = 2048;
+  if (table.severalParts)
+    return static_cast<int>(blocksOfSeveralParts(*this));
   int64_t blocks = tiles * mostParts;
   bool held = table.heldParts && widest <= kHeldPartsColumns;
   bool pays = held ? blocks <= std::max(2 * parts, fewBlocks)

@@ -35,7 +35,7 @@ struct DeviceTable {
   int tileCount;
   int memberCount;
   int blocksPerTile = 1;
-  int unused = 0; // explicit padding: arguments are compared byte for byte
+  int partsPerTile = 1; // of the row that has most, if several blocks divide it
   const void *chosen = nullptr;
 };
 static_assert(sizeof(DeviceTable) == 48, "a kernel reads this layout");
@@ -187,9 +187,9 @@ struct RowPartCount {
 
   /// Adds tiles of rows of `columns` columns.
   void add(const PlanTable &table, int64_t columns, int64_t tilesOfMember);
-  /// One block, or a block for each part of the row that has most parts. (Then
-  /// every tile has so many blocks, and those that have no part return at
-  /// once.)
+  /// One block, or a block for each part of the row that has most parts, or, in
+  /// a table with `several_parts`, any number between. (Every tile has so many
+  /// blocks, and those that have no part return at once.)
   int blocksPerTile(const PlanTable &table) const;
 };
 

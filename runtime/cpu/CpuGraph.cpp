@@ -153,7 +153,8 @@ Error CpuGraph::update(Layout &next, void *) {
                 view.tileCount);
     table.table = {table.tiles.data(),   table.members.data(),
                    table.tickets.data(), view.tileCount,
-                   view.memberCount,     view.blocksPerTile};
+                   view.memberCount,     view.blocksPerTile,
+                   view.partsPerTile};
   }
 
   auto fill = [&](auto &self, std::vector<Node> &list) -> void {

@@ -119,7 +119,8 @@ Error Graph::update(Layout &next, void *streamHandle) {
         {offsets.expand ? work.address() + offsets.tiles : nullptr,
          uploaded.address() + offsets.members,
          reinterpret_cast<unsigned *>(cleared.address() + offsets.tickets),
-         view.tileCount, view.memberCount, builder.blocksPerTile(index)});
+         view.tileCount, view.memberCount, builder.blocksPerTile(index),
+         view.partsPerTile});
   }
   for (auto [planned, offset] : zip(plan.scratch, scratchOffsets))
     addresses.scratch.push_back((planned.zero ? cleared : work).address() +

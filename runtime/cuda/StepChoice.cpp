@@ -251,10 +251,11 @@ bool StepBuilder::holds(const PlanNode &node, const PlanVariant &variant,
     return false;
   if (variant.maxParts) {
     const TableView &view = layout.tables()[node.table];
+    const PlanTable &table = plan.tables[node.table];
     if ((variant.cluster && !context->hasClusters()) ||
-        blocksPerTile(node.table) == 1 ||
+        (blocksPerTile(node.table) == 1 && !table.severalParts) ||
         blocksPerTile(node.table) > *variant.maxParts ||
-        !haveShortParts(plan.tables[node.table], view.narrowest, view.widest))
+        !haveShortParts(table, view.narrowest, view.widest))
       return false;
   }
   // A captured launch would keep the current values of its scalars.

@@ -325,8 +325,10 @@ private:
                  Twine(table.blockColumns));
     if (table.heldParts && !table.rowParts)
       return bad("held_parts: expected row_parts, too");
-    if (table.longParts && !table.heldParts)
-      return bad("long_parts: expected held_parts, too");
+    if (table.severalParts && !table.heldParts)
+      return bad("several_parts: expected held_parts, too");
+    if (table.longParts && (!table.heldParts || table.severalParts))
+      return bad("long_parts: expected held_parts, too, and no several_parts");
     if (table.widestFirst && table.rank != 2)
       return bad("widest_first: expected a rank of 2, found " +
                  Twine(table.rank));

@@ -154,8 +154,8 @@ struct PlanTable {
   /// The number of columns of a row tile that a block processes at a time, if
   /// several blocks divide the tile. 0: one block processes the whole tile.
   int64_t blockColumns = 0;
-  /// Whether several blocks may divide a wide row, one for each of its parts
-  /// (partsOfRow). The blocks of a row wait for each other.
+  /// Whether several blocks may divide the parts of a wide row (partsOfRow).
+  /// The blocks of a row wait for each other.
   bool rowParts = false;
   /// The most columns of a row that has one part.
   int64_t wholeColumns = kPartColumns;
@@ -163,6 +163,9 @@ struct PlanTable {
   /// parts have at most kPartColumns columns. Then any number of rows is
   /// divided.
   bool heldParts = false;
+  /// Whether a block may have several parts of a row, so that any number of
+  /// blocks can divide it.
+  bool severalParts = false;
   /// Whether very wide rows have longer parts (longPartColumns).
   bool longParts = false;
   /// Whether members of wider rows come first: their tiles take longest. Only

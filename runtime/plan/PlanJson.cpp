@@ -232,6 +232,7 @@ static bool fromJSON(const json::Value &value, PlanTable &out,
          map.mapOptional("block_columns", out.blockColumns) &&
          map.mapOptional("row_parts", out.rowParts) &&
          map.mapOptional("held_parts", out.heldParts) &&
+         map.mapOptional("several_parts", out.severalParts) &&
          map.mapOptional("long_parts", out.longParts) &&
          map.mapOptional("widest_first", out.widestFirst) &&
          map.mapOptional("whole_columns", out.wholeColumns) &&
@@ -508,6 +509,8 @@ static json::Value toJSON(const PlanTable &table) {
     object["row_parts"] = true;
   if (table.heldParts)
     object["held_parts"] = true;
+  if (table.severalParts)
+    object["several_parts"] = true;
   if (table.longParts)
     object["long_parts"] = true;
   if (table.widestFirst)

@@ -14,16 +14,14 @@
 //              Floats of 16 bits that are not adjacent take as many registers as floats of 32 bits.
 // BF16:        rows_at_once = {{.*}}Items == 8 ? 2 : Items == 16 && !Lanes && Adjacent ? 2
 // CHECK:       const int row = (Items > 16 && !Lanes) || wanted < tile.count ? wanted : 0;
-//              Blocks of a cluster add up elements as they come.
-// CHECK:       if constexpr (!Clusters)
-// F32-NEXT:      heddle::keep_order();
-// BF16-NEXT:     heddle::end_loads(first_row);
+// F32:         heddle::keep_order();
+// BF16:        heddle::end_loads(first_row);
 // CHECK:       const bool there = (Items > 16 && !Lanes) || row < tile.count;
 // CHECK-LABEL: sums_process(
 // CHECK:       tile.columns <= 2048)
-// CHECK-NEXT:    sums_held<false, true, 8, 4, 0>(
+// CHECK-NEXT:    sums_held<true, 8, 4, 0>(
 // CHECK:       else if (Held == 4096 || tile.columns <= 4096)
-// CHECK-NEXT:    sums_held<false, false, 16, 8, 0>(
+// CHECK-NEXT:    sums_held<false, 16, 8, 0>(
 // PLAN:        "held_columns": 4096
 // EXPLAIN:     tiles of 1 row, more of up to 4096 columns
 

@@ -173,9 +173,9 @@ func.func @members(%x: !each) -> !num {
 // thread would hold too many words. An entry that leaves room for fewer blocks runs if
 // most elements need it. A sweep that reduces columns alone has no such entry.
 // CHECK-LABEL: fused.program @held
-// CHECK:         fused.sweep {{.*}}launch <variants = [<max_columns = 512, scalars = value, blocks = 6>, <max_columns = 1024, mostly_over = 256, scalars = value, blocks = 4>, <max_columns = 4096, scalars = value, blocks = 5>, <max_columns = 8192, scalars = value, blocks = 5>, <max_columns = 16384, scalars = value, blocks = 3>, <max_parts = 16, cluster = true, scalars = value, blocks = 5>, <max_parts = 128, scalars = value, blocks = 6>, <scalars = value, blocks = 3>]
+// CHECK:         fused.sweep {{.*}}launch <variants = [<max_columns = 512, scalars = value, blocks = 6>, <max_columns = 1024, mostly_over = 256, scalars = value, blocks = 4>, <max_columns = 4096, scalars = value, blocks = 5>, <max_columns = 8192, scalars = value, blocks = 5>, <max_columns = 16384, scalars = value, blocks = 3>, <max_parts = 128, scalars = value, blocks = 5>, <scalars = value, blocks = 3>]
 // CHECK-LABEL: fused.program @held_pairs
-// CHECK:         fused.sweep {{.*}}launch <variants = [<max_columns = 512, scalars = value, blocks = 4>, <max_columns = 4096, scalars = value, blocks = 4>, <max_columns = 8192, mostly_over = 4096, scalars = value, blocks = 3>, <max_parts = 256, scalars = value, blocks = 6>, <scalars = value, blocks = 4>]
+// CHECK:         fused.sweep {{.*}}launch <variants = [<max_columns = 512, scalars = value, blocks = 4>, <max_columns = 4096, scalars = value, blocks = 4>, <max_columns = 8192, mostly_over = 4096, scalars = value, blocks = 3>, <max_parts = 256, scalars = value, blocks = 5>, <scalars = value, blocks = 4>]
 // CHECK-LABEL: fused.program @held_less
 // CHECK:         fused.sweep {{.*}}launch <variants = [<max_columns = 2048, scalars = value, blocks = [[#]]>, <scalars = value, blocks = [[#]]>]
 // CHECK-LABEL: fused.program @down
@@ -303,18 +303,18 @@ func.func @rows_and_columns(%x: !mats, %r: !vecs) -> (!each, !vecs) {
 !halves = !foreach.list<tensor<?x?xbf16>>
 !vecs = !foreach.list<tensor<?xf32>>
 
-// The blocks of a row are a cluster if they exchange states twice, if they only add up elements,
-// or if they read 16 bits for each element. The last two leave registers for more blocks, if
-// no function is computed. Sums of exponentials of f32 are faster without clusters. Rows of any
-// number of short parts have an entry of their own, without clusters.
+// The blocks of a row are a cluster if they exchange states twice, or if they read 16 bits for
+// each element, but not if they only add up elements: then a block has several parts. Sums of
+// exponentials of f32 are faster without clusters. Rows of any number of short parts have an
+// entry of their own, without clusters.
 // CHECK-LABEL: fused.program @twice
 // CHECK:         fused.sweep {{.*}}<mostly_over = 131072, scalars = value, blocks = 3>, <max_parts = 16, cluster = true, scalars = value, blocks = 4>, <scalars = value, blocks = 3>]
 // CHECK-LABEL: fused.program @halves
-// CHECK:         fused.sweep {{.*}}<max_columns = 4096, scalars = value, blocks = 6>, <max_columns = 8192, scalars = value, blocks = 6>, <max_columns = 16384, scalars = value, blocks = 4>, <max_parts = 16, cluster = true, scalars = value, blocks = 8>, <max_parts = 128, scalars = value, blocks = 6>
+// CHECK:         fused.sweep {{.*}}<max_columns = 4096, scalars = value, blocks = 6>, <max_columns = 8192, scalars = value, blocks = 6>, <max_columns = 16384, scalars = value, blocks = 4>, <max_parts = 128, scalars = value, blocks = 5>
 // CHECK-LABEL: fused.program @halves_of_function
 // CHECK:         fused.sweep {{.*}}<max_parts = 16, cluster = true, scalars = value, blocks = 4>, <max_parts = 128, scalars = value, blocks = 4>
 // CHECK-LABEL: fused.program @sums
-// CHECK:         fused.sweep {{.*}}<max_parts = 16, cluster = true, scalars = value, blocks = 5>, <max_parts = 128, scalars = value, blocks = 6>
+// CHECK:         fused.sweep {{.*}}<max_columns = 16384, scalars = value, blocks = 3>, <max_parts = 128, scalars = value, blocks = 5>
 // CHECK-LABEL: fused.program @once
 // CHECK-NOT:     cluster
 // CHECK:         <max_parts = 128, scalars = value, blocks = 4>
@@ -366,8 +366,7 @@ func.func @once(%x: !mats) -> !vecs {
 !halves = !foreach.list<tensor<?x?xbf16>>
 !vecs = !foreach.list<tensor<?xf32>>
 
-// Sums of f64 leave registers for more blocks. Products of two numbers of 16 bits need some for
-// their conversions.
+// Sums of f64 leave registers for more blocks.
 // CHECK-LABEL: fused.program @doubles
 // CHECK:         fused.sweep {{.*}}<max_columns = 512, scalars = value, blocks = 5>, <max_columns = 4096, scalars = value, blocks = 5>, <max_columns = 8192, mostly_over = 4096, scalars = value, blocks = 3>, <max_parts = 256, scalars = value, blocks = 6>, <scalars = value, blocks = 4>]
 // CHECK-LABEL: fused.program @products_of_halves

@@ -114,8 +114,14 @@ Error CudaOnCpuGraph::update(Layout &next, void *) {
                    table.tickets.data(), view.tileCount, view.memberCount};
     if (planned.blockColumns) // any number of blocks may share a tile
       table.table.blocksPerTile = 1 + seed % kMostOfTile;
-    if (planned.rowParts && seed % 2)
+    if (planned.rowParts && seed % 2) {
       table.table.blocksPerTile = view.blocksPerTile;
+      table.table.partsPerTile = view.partsPerTile;
+    }
+    // Few rows have a block for each part, so no block has several.
+    if (planned.severalParts && seed % 4 == 3)
+      table.table.blocksPerTile =
+          std::min(view.blocksPerTile, 2 + static_cast<int>(seed / 4 % 2));
     if (view.tileCount == 0)
       continue;
     // The tile descriptors that the built-in kernel writes must equal those of
@@ -203,9 +209,10 @@ const PlanVariant *CudaOnCpuGraph::choose(const PlanNode &node) const {
     if (variant.maxParts) {
       int blocks = tables[node.table].table.blocksPerTile;
       const TableView &view = layout->tables()[node.table];
-      holds = blocks > 1 && blocks <= *variant.maxParts &&
-              haveShortParts(plan().tables[node.table], view.narrowest,
-                             view.widest);
+      const PlanTable &table = plan().tables[node.table];
+      holds = (blocks > 1 || table.severalParts) &&
+              blocks <= *variant.maxParts &&
+              haveShortParts(table, view.narrowest, view.widest);
     }
     // Several entries for held rows differ in the most columns of a row.
     StringRef entry = variant.entry;

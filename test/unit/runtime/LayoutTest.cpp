@@ -132,6 +132,29 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
     EXPECT_TRUE(found.tables()[0].isMostlyOver(7));
     EXPECT_FALSE(found.tables()[0].isMostlyOver(columns));
   }
+  // A block may have several parts. Then wide rows have about 396 blocks, and
+  // other tiles not many more. A state is sent for each part if there are
+  // several blocks.
+  plan->tables[0].severalParts = true;
+  for (auto [count, columns, narrow, blocks, parts] :
+       {std::tuple(500, 20000, 4, 1, 1),
+        {199, 20000, 4, 1, 1},
+        {198, 20000, 4, 2, 3},
+        {100, 20000, 4, 3, 3},
+        {167, 100000, 4, 2, 13},
+        {30, 100000, 4, 13, 13},
+        {40, 100000, 4, 7, 13},
+        {1, 1 << 20, 4, 128, 128},
+        {1, (1 << 20) + 1, 4, 128, 128},
+        {2, 100000, 1000, 2, 13},
+        {2, 100000, 4000, 1, 1}}) {
+    Layout found = resolved(count, columns, narrow);
+    EXPECT_EQ(found.tables()[0].blocksPerTile, blocks);
+    EXPECT_EQ(found.tables()[0].partsPerTile, parts);
+    EXPECT_EQ(found.scratchBytes()[0],
+              uint64_t(4) * found.tables()[0].tileCount * parts);
+  }
+  plan->tables[0].severalParts = false;
   // Rows of more parts than a cluster has may have longer parts. Narrower rows
   // of the list may have more of them.
   plan->tables[0].longParts = true;

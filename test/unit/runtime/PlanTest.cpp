@@ -246,7 +246,18 @@ TEST(Plan, ReadsRowParts) {
                   "whole_columns: expected 4096..2147483647, and row_parts if "
                   "it is more than 4096, found 4095");
   plan.tables[0].wholeColumns = 4096;
+  plan.tables[0].severalParts = true;
+  EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
+                  "long_parts: expected held_parts, too, and no several_parts");
   plan.tables[0].longParts = false;
+  plan = cantFail(parsePlan(formatv("{0:2}", planToJSON(plan)).str()));
+  EXPECT_TRUE(plan.tables[0].severalParts);
+  EXPECT_TRUE(succeeded(validatePlan(plan)));
+  plan.tables[0].heldParts = false;
+  EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
+                  "several_parts: expected held_parts, too");
+  plan.tables[0].heldParts = true;
+  plan.tables[0].severalParts = false;
   plan.tables[0].rowParts = false;
   EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
                   "held_parts: expected row_parts, too");
