@@ -4,8 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The forms of codegen/device/branchless.cuh, and inverse roots, use
-// approximations of the GPU. Kernels compare them with the exact operations:
-// all pairs of 16-bit values, all roots of f32, and random pairs of f32.
+// approximations of the GPU, or an inverse that several divisions share.
+// Kernels compare them with the exact operations: all pairs of 16-bit values,
+// all roots of f32, and random pairs of f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,14 +70,26 @@ __device__ void divide_root(report *to, float x, float y) {
           y >= 0x1p-40f && y <= 0x1p40f && (__float_as_uint(x) == 0 || (x > 0 && x < 0x1p60f)));
 }
 
+__device__ void divide_by_shared(report *to, float x, float y) {
+  divisor by(y);
+  const float exact = x / y, found = by.divide(x, true);
+  compare(to, x, y, exact, found, by.exact(),
+          fabsf(y) >= 0x1p-30f && fabsf(y) <= 0x1p40f && (x == 0 || is_between(exact, 0x1p-60f, 0x1p127f)));
+}
+
+__device__ void divide_pair(report *to, float x, float y) {
+  divide(to, x, y);
+  divide_by_shared(to, x, y);
+}
+
 // Block b has the pairs of value b and all others.
 extern "C" __global__ void all_bf16(report *to) {
   for (unsigned k = threadIdx.x; k < 65536; k += blockDim.x)
-    divide(to, to_f32(bf16{(unsigned short)blockIdx.x}), to_f32(bf16{(unsigned short)k}));
+    divide_pair(to, to_f32(bf16{(unsigned short)blockIdx.x}), to_f32(bf16{(unsigned short)k}));
 }
 extern "C" __global__ void all_f16(report *to) {
   for (unsigned k = threadIdx.x; k < 65536; k += blockDim.x)
-    divide(to, to_f32(f16{(unsigned short)blockIdx.x}), to_f32(f16{(unsigned short)k}));
+    divide_pair(to, to_f32(f16{(unsigned short)blockIdx.x}), to_f32(f16{(unsigned short)k}));
 }
 extern "C" __global__ void all_roots(report *to) {
   for (unsigned k = threadIdx.x; k < 65536; k += blockDim.x)
@@ -112,6 +125,8 @@ extern "C" __global__ void random_pairs(report *to) {
     divide(to, with_exponent(a, r, 30, 66), with_exponent(b, s, -126, 0));
     divide(to, __uint_as_float(a & 0x807fffff), with_exponent(b, s, -126, 127)); // denormals
     divide(to, with_exponent(a, r, -126, 127), with_exponent(b, s, 120, 127));
+    divide_by_shared(to, __uint_as_float(a), with_exponent(b, s, -31, 41));
+    divide_by_shared(to, with_exponent(a, r, -62, 62), with_exponent(b, s, -30, 40));
     divide_root(to, __uint_as_float(a), __uint_as_float(b));
     divide_root(to, with_exponent(a & 0x7fffff, r, -126, 61), with_exponent(b & 0x7fffff, s, -41, 41));
     divide_root(to, __uint_as_float(a & 0x7fffff), with_exponent(b & 0x7fffff, s, -41, 41));
@@ -165,7 +180,7 @@ TEST_F(BranchlessTest, RootsOfAllF32) { expectExact("all_roots", 65536); }
 TEST_F(BranchlessTest, InverseRootsOfAllF32) {
   expectExact("all_inverse_roots", 65536);
 }
-// 9 pairs, 2^28 times.
+// 11 pairs, 2^28 times.
 TEST_F(BranchlessTest, RandomPairs) { expectExact("random_pairs", 8192); }
 
 } // namespace
