@@ -403,7 +403,7 @@ int64_t clusterBlocks(SweepOp sweep, const SweepLayout &layout) {
 
 /// Measured: while blocks wait for each other, others must load, although
 /// threads spill some registers: 13 for 32 words and six blocks, 23 for a
-/// softmax of f64 and four. Products of two numbers of 16 bits spill more.
+/// softmax of f64 and four. A block that reduces several parts waits less.
 int64_t partBlocks(SweepOp sweep, const SweepLayout &layout) {
   constexpr int64_t mostWords = 32, mostBlocks = 6;
   if (layout.severalParts)

@@ -124,6 +124,7 @@ template <bool Clusters = false> struct row_parts {
 // `first` to `last` - 1.
 struct several_parts : row_parts<> {
   int last;
+  bool has_several() const = delete; // only of row_parts
 
   __device__ __forceinline__ several_parts(long long columns, int whole_columns, const table &table, int part)
       : row_parts(columns, whole_columns, table.blocks_per_tile, part) {
@@ -212,20 +213,24 @@ over_parts(typename Kind::state mine, numbered *sent, Parts &parts, int tile_ind
   return over_block<Kind, Threads>(other.value);
 }
 
+// A word of shared memory for each warp and part. All reductions of a kernel share them: a
+// block reduces the rows of one segment, which has one reduction.
+template <int Threads, int Parts> __device__ __forceinline__ unsigned (&words_of_parts())[Parts][Threads / 32] {
+  __shared__ unsigned words[Parts][Threads / 32];
+  return words;
+}
+
 // The states of the parts that a block has of a row, if it keeps them until it has reduced
 // all of them. Between two parts is no barrier, so its loads do not wait for each other.
 template <class Kind, int Threads, int Parts> struct states_of_parts {
   using state = typename Kind::state;
+  static_assert(sizeof(state) == sizeof(unsigned), "a state has one word");
 
-  static __device__ __forceinline__ state (&of_warps())[Parts][Threads / 32] {
-    __shared__ state of_warp[Parts][Threads / 32];
-    return of_warp;
-  }
   // Keeps the state that each thread has of the nth part.
   __device__ __forceinline__ void put(int nth, state mine) {
     mine = over_warp<Kind>(mine);
     if (threadIdx.x % 32 == 0)
-      of_warps()[nth][threadIdx.x / 32] = mine;
+      reinterpret_cast<state &>(words_of_parts<Threads, Parts>()[nth][threadIdx.x / 32]) = mine;
   }
   // The state of the nth of `count` parts in the nth thread. All threads must meet at another
   // barrier before the next put().
@@ -233,7 +238,7 @@ template <class Kind, int Threads, int Parts> struct states_of_parts {
     __syncthreads();
     if (static_cast<int>(threadIdx.x) >= count)
       return Kind::neutral();
-    const state *const own = of_warps()[threadIdx.x];
+    const state *const own = reinterpret_cast<const state *>(words_of_parts<Threads, Parts>()[threadIdx.x]);
     state all = own[0];
 #pragma unroll
     for (int warp = 1; warp < Threads / 32; ++warp)

@@ -4,7 +4,8 @@
 // four columns, and not too many for the segment (mostAdjacentColumns() of
 // codegen/layout/RowsForm.h), these are four adjacent ones, then the four of the next turn,
 // so that a thread can access them as vectors. Otherwise, consecutive threads have
-// consecutive columns, so that their accesses coalesce.
+// consecutive columns, so that their accesses coalesce. One thread has a narrow row, and
+// accesses four columns, or two of doubles, as a vector.
 #pragma once
 #include "access.cuh"
 

@@ -351,6 +351,8 @@ int64_t mostAdjacentColumns(fused::SweepOp sweep, const SweepLayout &layout,
 }
 
 bool hasSeveralParts(fused::SweepOp sweep, const SweepLayout &layout) {
+  // The states of all parts that a block has are in shared memory, a word each.
+  assert(!layout.onlyReducesRows || rowStateWords(sweep) <= 1);
   return layout.heldParts && layout.onlyReducesRows;
 }
 

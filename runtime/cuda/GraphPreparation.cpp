@@ -120,7 +120,7 @@ Error Graph::update(Layout &next, void *streamHandle) {
          uploaded.address() + offsets.members,
          reinterpret_cast<unsigned *>(cleared.address() + offsets.tickets),
          view.tileCount, view.memberCount, builder.blocksPerTile(index),
-         view.partsPerTile});
+         builder.blocksPerTile(index) > 1 ? view.partsPerTile : 1});
   }
   for (auto [planned, offset] : zip(plan.scratch, scratchOffsets))
     addresses.scratch.push_back((planned.zero ? cleared : work).address() +

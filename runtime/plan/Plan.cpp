@@ -492,6 +492,11 @@ private:
           (*variant.maxParts < 2 || *variant.maxParts > most))
         return bad("variant '" + variant.entry + "': max_parts: expected 2.." +
                    Twine(most) + ", found " + Twine(*variant.maxParts));
+      if (variant.cluster && node.table >= 0 &&
+          plan.tables[node.table].severalParts)
+        return bad("variant '" + variant.entry +
+                   "': cluster: expected a table without several_parts, whose "
+                   "blocks have one part each");
       if (variant.cluster && !variant.maxParts)
         return bad("variant '" + variant.entry +
                    "': cluster: expected 'max_parts' in its 'when'");

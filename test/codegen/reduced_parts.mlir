@@ -5,6 +5,7 @@
 // RUN: %heddle emit %t/f32.mlir | FileCheck %s --check-prefixes=CHECK,F32
 // RUN: %heddle emit %t/bf16.mlir | FileCheck %s --check-prefixes=CHECK,BF16
 // RUN: %heddle emit %t/dot.mlir | FileCheck %s --check-prefix=DOT
+// RUN: %heddle emit %t/kinds.mlir --stage ptx --arch sm_90 | FileCheck %s --check-prefix=KINDS
 // RUN: %heddle emit %t/f32.mlir --stage plan | FileCheck %s --check-prefix=PLAN
 // RUN: echo '{"many": [[500, 16385]], "few": [[2, 16385], [1, 1048576]], "mixed": [[4, 16385], [2, 16384]]}' > %t.json
 // RUN: %heddle explain %t/f32.mlir --shapes %t.json:many --json | FileCheck %s --check-prefix=WIDE
@@ -59,6 +60,11 @@
 // DOT:        dot_walk(
 // DOT:          heddle::group_of_block<256, 16, Adjacent> group(
 
+// Reductions of all kinds keep the states of parts in the same memory: a word for each of 256
+// parts and 8 warps.
+// KINDS-COUNT-1: .shared {{.*}}words_of_parts{{.*}}[8192];
+// KINDS-NOT:     words_of_parts{{.*}}[8192];
+
 // PLAN:       "several_parts": true
 // WIDE:       "entry": "sums_row_parts",
 // MIXED:      "entry": "sums_tiles",
@@ -92,4 +98,23 @@ func.func @dot(%x: !mats, %y: !mats) -> !vecs {
     foreach.yield %p : f32
   }
   return %s : !vecs
+}
+
+//--- kinds.mlir
+!mats = !foreach.list<tensor<?x?xf32>>
+!vecs = !foreach.list<tensor<?xf32>>
+!imats = !foreach.list<tensor<?x?xi32>>
+!ivecs = !foreach.list<tensor<?xi32>>
+func.func @kinds(%x: !mats, %y: !mats, %u: !mats, %z: !imats) -> (!vecs, !vecs, !ivecs) {
+  %sum = foreach.reduce add along j (%x = %x[i, j], %y = %y[i, j] : !mats) -> !vecs {
+    %p = arith.mulf %x, %y : f32
+    foreach.yield %p : f32
+  }
+  %most = foreach.reduce max along j (%u = %u[i, j] : !mats) -> !vecs {
+    foreach.yield %u : f32
+  }
+  %isum = foreach.reduce add along j (%z = %z[i, j] : !imats) -> !ivecs {
+    foreach.yield %z : i32
+  }
+  return %sum, %most, %isum : !vecs, !vecs, !ivecs
 }

@@ -111,6 +111,20 @@ func.func @columns_of_several_types(%x: !mats, %y: !dmats, %z: !lmats) -> (!list
   }
   return %sum, %least, %dsum, %lsum : !list, !list, !dvecs, !lvecs
 })mlir");
+  // Segments with reductions of two kinds, whose parts share memory.
+  programs.add("RowsOfTwoKinds", R"mlir(
+!imats = !foreach.list<tensor<?x?xi32>>
+!ivecs = !foreach.list<tensor<?xi32>>
+func.func @rows_of_two_kinds(%x: !mats, %y: !mats, %z: !imats) -> (!list, !ivecs) {
+  %most = foreach.reduce max along j (%x = %x[i, j], %y = %y[i, j] : !mats) -> !list {
+    %p = arith.mulf %x, %y : f32
+    foreach.yield %p : f32
+  }
+  %sum = foreach.reduce add along j (%z = %z[i, j] : !imats) -> !ivecs {
+    foreach.yield %z : i32
+  }
+  return %most, %sum : !list, !ivecs
+})mlir");
   addReductionsAlong(programs, "ReduceEachList", "list", "!each", "!single",
                      "tensor<i64>", "tensor<i1>");
 }

@@ -368,6 +368,20 @@ TEST_P(CudaRowParts, GiveTheBitsOfTheCpu) {
           "_row_parts");
 }
 
+// All reductions of a sweep keep the states of parts in the same memory.
+TEST(CudaRowPartsOfTwoKinds, GiveTheBitsOfTheCpu) {
+  auto found = llvm::find_if(writtenPrograms(), [](const NamedProgram &named) {
+    return named.name == "RowsOfTwoKinds";
+  });
+  ASSERT_NE(found, writtenPrograms().end());
+  Program &program = sharedProgram(found->text);
+  if (!program.isGood() || !program.hostSource())
+    return;
+  EXPECT_TRUE(llvm::StringRef(program.cuda()).contains("_row_parts("));
+  compare(program, {{3, 8193}, {0, 9000}, {1, 40004}}, /*misaligned=*/true,
+          "_row_parts");
+}
+
 class CudaWideRowsInPairs : public testing::TestWithParam<const char *> {};
 
 // A block loads two rows of 2049 to 4096 columns at a time: in lists with

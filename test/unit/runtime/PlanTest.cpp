@@ -253,6 +253,14 @@ TEST(Plan, ReadsRowParts) {
   plan = cantFail(parsePlan(formatv("{0:2}", planToJSON(plan)).str()));
   EXPECT_TRUE(plan.tables[0].severalParts);
   EXPECT_TRUE(succeeded(validatePlan(plan)));
+  PlanNode &node = plan.graph.nodes[2].body.nodes[0];
+  PlanNode before = node;
+  node.table = 0;
+  node.variants[0].maxParts = 8;
+  node.variants[0].cluster = true;
+  EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
+                  "cluster: expected a table without several_parts");
+  node = before;
   plan.tables[0].heldParts = false;
   EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
                   "several_parts: expected held_parts, too");
