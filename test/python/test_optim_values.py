@@ -306,7 +306,6 @@ def test_numbers_that_a_step_takes_as_pytorch_does(name, changes):
     ("AdEMAMix", {"beta3_warmup": INF}, "beta3_warmup: expected a number of steps"),
     ("LARS", {"dampening": NAN}, "dampening: expected a finite number, found nan"),
     ("LARS", {"dampening": -INF}, "dampening: expected a finite number, found -inf"),
-    ("SGD", {"nesterov": True}, "requires a momentum and zero dampening, found momentum=0, dampening=0"),
     ("SGD", {"dampening": NAN, "momentum": 0.9}, "^dampening: expected a number other than NaN, found nan"),
     ("SGD", {"cautious": True}, "^cautious: expected False beside momentum=0, found True: it requires a momentum above 0"),
     ("RMSprop", {"cautious": True}, "^cautious: expected False beside momentum=0, found True"),
@@ -323,6 +322,16 @@ def test_values_out_of_range(name, options, message):
     with pytest.raises(heddle.BadInput, match=message):
         optimizer.add_param_group(fresh(**options))
     assert len(optimizer.param_groups) == 1
+
+
+@pytest.mark.parametrize("name", ["SGD", "LARS"])
+def test_nesterov_needs_a_momentum_in_the_constructor_only(name):
+    """As in PyTorch: a group may have a momentum of 0."""
+    with pytest.raises(heddle.BadInput, match="requires a momentum and zero dampening, found momentum=0, dampening=0"):
+        support.heddle_class(name)([fresh()], momentum=0, nesterov=True)
+    optimizer = support.heddle_class(name)([fresh()], momentum=0)
+    optimizer.add_param_group(fresh(nesterov=True))
+    assert len(optimizer.param_groups) == 2
 
 
 @pytest.mark.parametrize("warmup", [None, 0, 5, 2.5])
