@@ -405,9 +405,9 @@ int64_t clusterBlocks(SweepOp sweep, const SweepLayout &layout) {
 /// threads spill some registers: 13 for 32 words and six blocks, 23 for a
 /// softmax of f64 and four. A block that reduces several parts waits less.
 int64_t partBlocks(SweepOp sweep, const SweepLayout &layout) {
-  constexpr int64_t mostWords = 32, mostBlocks = 6;
+  constexpr int64_t mostWords = 32, mostBlocks = 6, ofSeveralParts = 5;
   if (layout.severalParts)
-    return 5;
+    return ofSeveralParts;
   int64_t items = runtime::partColumns(layout.wholeColumns) / layout.threads;
   bool isLarge = items * layout.heldWords > mostWords;
   return functionsOfElements(sweep) > 0 || isLarge ? 4 : mostBlocks;

@@ -162,14 +162,15 @@ size_t RowsEmitter::wordsOf(ArrayRef<BlockArgument> inputs) {
   return words;
 }
 
-/// Prints the load of `items` columns of the current row into the array `to` of
-/// `type`: the columns of the object and with the further arguments `columns`.
+/// Prints the load of `items` columns of the current row, of which `first` is
+/// the first one if it is not empty, into the array `to` of `type`: the columns
+/// of the object and with the further arguments `columns`.
 void RowsEmitter::loadColumns(BlockArgument argument, StringRef to,
                               StringRef type, StringRef items,
-                              const Twine &columns) {
+                              const Twine &columns, StringRef first) {
   os << "heddle::load_columns<" << type << ", " << items << ">(" << to << ", "
-     << pointerToRow(slots.inputs[argument.getArgNumber()]) << ", " << columns
-     << ");\n";
+     << pointerToRow(slots.inputs[argument.getArgNumber()])
+     << (first.empty() ? "" : " + ") << first << ", " << columns << ");\n";
 }
 
 /// Declares the objects that store the results `written` of the current row, in

@@ -42,7 +42,7 @@ private:
   }
   void loadColumns(mlir::BlockArgument argument, llvm::StringRef to,
                    llvm::StringRef type, llvm::StringRef items,
-                   const llvm::Twine &columns);
+                   const llvm::Twine &columns, llvm::StringRef first = "");
   /// The objects that store the elements of a row for each result.
   llvm::DenseMap<int, std::string> writers;
   void declareWriters(llvm::ArrayRef<unsigned> written,

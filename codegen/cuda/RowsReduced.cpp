@@ -26,24 +26,20 @@ void RowsEmitter::loadReduced(BlockArgument argument, StringRef first) {
   Type storage = storageOf(argument);
   std::string name = scope.declare(argument);
   bool ofElement = levels.of(argument).level == Level::element;
-  std::string row =
-      ofElement ? pointerToRow(slots.inputs[argument.getArgNumber()]) : "";
   if (ofElement && isHalf(storage)) {
     os << loadedColumns(storage) << ' ' << name << ";\n"
-       << name << ".load(" << row << " + " << first << ", " << group << ", "
-       << group << ".present);\n";
+       << name << ".load("
+       << pointerToRow(slots.inputs[argument.getArgNumber()]) << " + " << first
+       << ", " << group << ", " << present << ");\n";
     scope.bind(argument, converted(name + "[k]", storage, argument.getType()));
     return;
   }
   StringRef type = computedType(argument.getType());
   os << type << ' ' << name << "[" << heldItems << "];\n";
   scope.bind(argument, name + "[k]");
-  if (ofElement) {
-    os << "heddle::load_columns<" << type << ", " << heldItems << ">(" << name
-       << ", " << row << " + " << first << ", " << group << ", " << group
-       << ".present);\n";
-    return;
-  }
+  if (ofElement)
+    return loadColumns(argument, name, type, heldItems, group + ", " + present,
+                       first);
   beginHeldItems();
   os << name << "[k] = " << hasHeldColumn() << " ? "
      << loadOf(argument, first + " + " + group + ".column(k)") << " : 0;\n";
