@@ -118,10 +118,11 @@ Error CudaOnCpuGraph::update(Layout &next, void *) {
       table.table.blocksPerTile = view.blocksPerTile;
       table.table.partsPerTile = view.partsPerTile;
     }
-    // Few rows have a block for each part, so no block has several.
+    // Few rows have a block for each part, so no block has several. With these
+    // seeds, two or three blocks divide the parts.
     if (planned.severalParts && seed % 4 == 3)
       table.table.blocksPerTile =
-          std::min(view.blocksPerTile, 2 + static_cast<int>(seed / 4 % 2));
+          std::min(view.blocksPerTile, 2 + view.tileCount % 2);
     if (view.tileCount == 0)
       continue;
     // The tile descriptors that the built-in kernel writes must equal those of
