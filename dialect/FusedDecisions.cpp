@@ -236,7 +236,8 @@ static constexpr int64_t kMostThreads = 2048;
 LogicalResult VariantAttr::verify(EmitError error, ScalarPassing,
                                   int64_t blocks, int64_t percent,
                                   int64_t columns, int64_t mostlyOver,
-                                  int64_t parts, bool cluster) {
+                                  int64_t parts, bool cluster,
+                                  int64_t minTiles) {
   if (blocks < 1 || blocks > 32)
     return error() << "expected 1 to 32 blocks on a multiprocessor, found "
                    << blocks;
@@ -262,6 +263,11 @@ LogicalResult VariantAttr::verify(EmitError error, ScalarPassing,
                       "'evict_first_l2_percent' and 'max_columns', found both";
   if (cluster && !parts)
     return error() << "expected 'max_parts' with 'cluster', found none";
+  if (minTiles < 0)
+    return error() << "expected 'min_tiles' of at least 1, found " << minTiles;
+  if (minTiles && (percent || columns || mostlyOver || parts))
+    return error() << "expected 'min_tiles' without another condition, found "
+                      "both";
   return success();
 }
 
@@ -278,11 +284,12 @@ LogicalResult LaunchAttr::verify(EmitError error,
                  other.getMaxColumns() == variant.getMaxColumns() &&
                  other.isForParts() == variant.isForParts() &&
                  other.isForClusters() == variant.isForClusters() &&
-                 other.isForLongParts() == variant.isForLongParts();
+                 other.isForLongParts() == variant.isForLongParts() &&
+                 other.takesDistances() == variant.takesDistances();
         }))
       return error() << "expected variants that differ in 'scalars', "
-                        "'evict_first_l2_percent', 'max_columns', 'max_parts' "
-                        "or 'cluster', found another "
+                        "'evict_first_l2_percent', 'max_columns', 'max_parts', "
+                        "'cluster' or 'min_tiles', found another "
                      << variant;
   if (!waits.empty() && waits.size() != arrivals.size())
     return error() << "expected as many waits as arrivals, " << arrivals.size()

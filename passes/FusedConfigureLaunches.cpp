@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/layout/KernelSignature.h"
 #include "codegen/layout/PanelLayout.h"
 #include "codegen/layout/ProgramNodes.h"
 #include "codegen/layout/RowsForm.h"
@@ -67,9 +68,30 @@ static constexpr int64_t kEvictFirstPercent = 97;
 /// as fast, for up to 128 MB.
 static constexpr int64_t kEvictFirstPercentOfReversed = 225;
 
+/// The least elements of a sweep that takes distances, and the most operands
+/// with distances: a launch takes 480, for fewer members if there are more
+/// operands. For fewer elements, a kernel writes new addresses into descriptors
+/// in about 5 us, and a step of small members takes up to 1 us longer with
+/// distances.
+static constexpr int64_t kDistanceElements = 1 << 24;
+static constexpr size_t kDistanceOperands = 4;
+
 //===----------------------------------------------------------------------===//
 // Sweeps
 //===----------------------------------------------------------------------===//
+
+/// The least tiles for the entry that takes distances; 0 if the sweep has none.
+static int64_t distanceTiles(const SweepLayout &layout) {
+  if (layout.distanceSlots.empty() ||
+      layout.distanceSlots.size() > kDistanceOperands ||
+      KernelSignature::of(layout).arguments.size() >
+          runtime::kMostArgumentsBesideDistances)
+    return 0;
+  int64_t most = 1;
+  for (const SegmentLayout &segment : layout.segments)
+    most = std::max(most, segment.tile);
+  return std::max<int64_t>(kDistanceElements / most, 1);
+}
 
 /// The variants of a sweep. In a loop there is only one, by address, because a
 /// launch in a loop has the same parameters in every step.
@@ -77,11 +99,11 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
                                            const SweepLayout &layout) {
   MLIRContext *context = sweep.getContext();
   int64_t blocks = residentBlocks(sweep, layout, ScalarPassing::value);
-  auto byAddress =
-      VariantAttr::get(context, ScalarPassing::address,
-                       residentBlocks(sweep, layout, ScalarPassing::address),
-                       /*evictFirstL2Percent=*/0, /*maxColumns=*/0,
-                       /*mostlyOver=*/0, /*maxParts=*/0, /*cluster=*/false);
+  auto byAddress = VariantAttr::get(
+      context, ScalarPassing::address,
+      residentBlocks(sweep, layout, ScalarPassing::address),
+      /*evictFirstL2Percent=*/0, /*maxColumns=*/0,
+      /*mostlyOver=*/0, /*maxParts=*/0, /*cluster=*/false, /*minTiles=*/0);
   if (isa<LoopOp>(sweep->getParentOp()))
     return {byAddress};
   bool replaces =
@@ -92,13 +114,13 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
       });
   SmallVector<VariantAttr> variants;
   auto addByValue = [&](bool evictFirst) {
-    variants.push_back(VariantAttr::get(context, ScalarPassing::value, blocks,
-                                        !evictFirst ? 0
-                                        : sweep.getReversed()
-                                            ? kEvictFirstPercentOfReversed
-                                            : kEvictFirstPercent,
-                                        /*maxColumns=*/0, /*mostlyOver=*/0,
-                                        /*maxParts=*/0, /*cluster=*/false));
+    variants.push_back(
+        VariantAttr::get(context, ScalarPassing::value, blocks,
+                         !evictFirst           ? 0
+                         : sweep.getReversed() ? kEvictFirstPercentOfReversed
+                                               : kEvictFirstPercent,
+                         /*maxColumns=*/0, /*mostlyOver=*/0,
+                         /*maxParts=*/0, /*cluster=*/false, /*minTiles=*/0));
   };
   if (layout.rank != 2 && replaces)
     addByValue(/*evictFirst=*/true);
@@ -108,7 +130,8 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, pairedBlocks(sweep, layout),
         /*evictFirstL2Percent=*/0, kPairedColumns,
-        /*mostlyOver=*/kNarrowItems, /*maxParts=*/0, /*cluster=*/false));
+        /*mostlyOver=*/kNarrowItems, /*maxParts=*/0, /*cluster=*/false,
+        /*minTiles=*/0));
   // An entry for wider rows has fewer blocks, so narrower rows take longer in
   // it. One warp has rows of up to kWarpColumns columns in every entry.
   for (int64_t columns : layout.warpEntries) {
@@ -118,7 +141,7 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, ofWarps, /*evictFirstL2Percent=*/0,
         columns, /*mostlyOver=*/isFewer ? kWarpColumns : 0, /*maxParts=*/0,
-        /*cluster=*/false));
+        /*cluster=*/false, /*minTiles=*/0));
   }
   int64_t before = 0;
   for (int64_t columns : layout.heldEntries) {
@@ -126,7 +149,7 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, held, /*evictFirstL2Percent=*/0, columns,
         /*mostlyOver=*/held < blocks ? before : 0, /*maxParts=*/0,
-        /*cluster=*/false));
+        /*cluster=*/false, /*minTiles=*/0));
     before = columns;
   }
   if (layout.longParts)
@@ -134,17 +157,23 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
         context, ScalarPassing::value, longPartBlocks(sweep, layout),
         /*evictFirstL2Percent=*/0, /*maxColumns=*/0,
         runtime::mostShortColumns(layout.wholeColumns), /*maxParts=*/0,
-        /*cluster=*/false));
+        /*cluster=*/false, /*minTiles=*/0));
   if (exchangesInClusters(sweep, layout))
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, clusterBlocks(sweep, layout),
         /*evictFirstL2Percent=*/0, /*maxColumns=*/0, /*mostlyOver=*/0,
-        runtime::kMostClusterParts, /*cluster=*/true));
+        runtime::kMostClusterParts, /*cluster=*/true, /*minTiles=*/0));
   if (layout.heldParts && !layout.longParts)
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, partBlocks(sweep, layout),
         /*evictFirstL2Percent=*/0, /*maxColumns=*/0, /*mostlyOver=*/0,
-        runtime::mostRowParts(layout.wholeColumns), /*cluster=*/false));
+        runtime::mostRowParts(layout.wholeColumns), /*cluster=*/false,
+        /*minTiles=*/0));
+  if (int64_t tiles = distanceTiles(layout))
+    variants.push_back(VariantAttr::get(
+        context, ScalarPassing::value, blocks, /*evictFirstL2Percent=*/0,
+        /*maxColumns=*/0, /*mostlyOver=*/0, /*maxParts=*/0, /*cluster=*/false,
+        tiles));
   addByValue(/*evictFirst=*/false);
   if (llvm::any_of(layout.scalars,
                    [](const ScalarSlot &slot) { return slot.isByValue; }))

@@ -24,6 +24,8 @@ namespace heddle::cuda {
 std::string entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant) {
   if (variant.isEvictFirst())
     return "_evict_first";
+  if (variant.takesDistances())
+    return "_distances";
   if (variant.isForHeldRows())
     return variant.getMaxColumns() > kMostWarpColumns &&
                    variant.getMaxColumns() <= runtime::kPartColumns
@@ -51,6 +53,12 @@ bool hasClusterEntry(fused::SweepOp sweep) {
   return llvm::any_of(
       sweep.getLaunchAttr().getVariants(),
       [](fused::VariantAttr variant) { return variant.isForClusters(); });
+}
+
+bool takesDistances(fused::SweepOp sweep) {
+  return llvm::any_of(
+      sweep.getLaunchAttr().getVariants(),
+      [](fused::VariantAttr variant) { return variant.takesDistances(); });
 }
 
 bool hasPartEntry(fused::SweepOp sweep) {
@@ -164,7 +172,9 @@ LogicalResult ProgramEmitter::emitSweep(fused::SweepOp sweep) {
       return failure();
   }
   emitDispatch(*layout, names, "process");
-  emitBlockFunction(sweep, *layout, names);
+  emitBlockFunction(sweep, *layout, names, /*takesDistances=*/false);
+  if (takesDistances(sweep))
+    emitBlockFunction(sweep, *layout, names, /*takesDistances=*/true);
   for (fused::VariantAttr variant : sweep.getLaunchAttr().getVariants()) {
     beginSection({names.sweep + entrySuffix(sweep, variant)});
     emitEntry(sweep, *layout, names, variant);

@@ -41,6 +41,10 @@ bool hasClusterEntry(fused::SweepOp sweep);
 /// Whether the sweep has an entry for parts of wide rows alone, whose states
 /// blocks exchange through memory.
 bool hasPartEntry(fused::SweepOp sweep);
+/// Whether the sweep has an entry that takes distances as a parameter: how far
+/// lists have moved since their addresses were written into descriptors.
+bool takesDistances(fused::SweepOp sweep);
+
 /// An entry that ends the members and the list of a sweep, in a launch of its
 /// own.
 struct EndsEntry {

@@ -34,7 +34,7 @@ static bool isUsedBySource(StringRef name) {
               "asserts assert printf malloc free float2 float4 double2 int2 "
               "int4 uint2 uint4 dim3 half INFINITY NAN NULL linux "
               "EvictFirst params whole there all_there iteration unix wanted "
-              "Items Rows Sure Held Clusters Lanes Adjacent")
+              "Items Rows Sure Held Clusters Lanes Adjacent distances")
         .split(list, ' ');
     llvm::StringSet<> set;
     for (StringRef word : list)

@@ -48,7 +48,7 @@ private:
   void emitDispatch(const SweepLayout &layout, const SweepNames &names,
                     llvm::StringRef part);
   void emitBlockFunction(fused::SweepOp sweep, const SweepLayout &layout,
-                         const SweepNames &names);
+                         const SweepNames &names, bool takesDistances);
   void emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
                  const SweepNames &names, fused::VariantAttr variant);
   void emitMemberFunction(const SweepLayout &layout, const SweepNames &names,
@@ -56,9 +56,11 @@ private:
   void emitListFunction(const SweepNames &names, bool hasNext);
   void emitEndsEntry(fused::SweepOp sweep, const SweepLayout &layout,
                      const SweepNames &names, const EndsEntry &entry);
-  /// Prints an entry, whose head ends with `bounds`.
+  /// Prints an entry, whose head ends with `bounds`. It has distances of so
+  /// many operands; 0: none.
   void emitEntry(const SweepNames &names, llvm::StringRef bounds,
-                 llvm::StringRef entry, bool byValue, llvm::StringRef call);
+                 llvm::StringRef entry, bool byValue, size_t distances,
+                 llvm::StringRef call);
 
   // OneLaunchLoop.cpp
   mlir::LogicalResult emitLoop(fused::LoopOp loop);

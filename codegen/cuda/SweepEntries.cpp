@@ -49,17 +49,26 @@ void ProgramEmitter::emitDispatch(const SweepLayout &layout,
                  {"int", "part_of_tile"}});
 }
 
+static std::string distancesType(size_t operands) {
+  return "heddle::distances<" + std::to_string(operands) + ">";
+}
+
 /// Prints an entry. Its arguments are separate parameters: with one structure,
 /// the compiler keeps tile descriptors and addresses in other registers, and
 /// needs up to ten more.
 void ProgramEmitter::emitEntry(const SweepNames &names, StringRef bounds,
-                               StringRef entry, bool byValue, StringRef call) {
+                               StringRef entry, bool byValue, size_t distances,
+                               StringRef call) {
   std::string flag = byValue ? "true" : "false";
   SmallVector<std::string> parameters, arguments;
   for (const SweepNames::Field &field : names.fields) {
     parameters.push_back(field.typeFor(flag) + field.name);
     arguments.push_back(field.name);
   }
+  // In constant memory: a copy in local memory would be read for each tile.
+  if (distances)
+    parameters.push_back("const __grid_constant__ " + distancesType(distances) +
+                         " distances");
   os << "extern \"C\" __global__ void __launch_bounds__(" << bounds << ")\n"
      << DeviceFunctions::wrapped((entry + "(").str(), parameters, ") {")
      << "\n";
@@ -84,24 +93,28 @@ void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
     heldColumns = runtime::longPartColumns(layout.wholeColumns);
   if (variant.isForParts() && !variant.isForClusters())
     heldColumns = runtime::kHeldPartsColumns;
-  emitEntry(
-      names,
-      llvm::formatv("{0}, {1}({2})", layout.threads,
-                    mustFit ? "HEDDLE_WANTED_BLOCKS" : "HEDDLE_BLOCKS",
-                    variant.getBlocks())
-          .str(),
-      names.sweep + entrySuffix(sweep, variant),
-      variant.getScalars() == fused::ScalarPassing::value,
-      functions.call(names.sweep + "_block",
-                     {{"EvictFirst", variant.isEvictFirst() ? "true" : "false"},
-                      {"Clusters", variant.isForClusters() ? "true" : "false"},
-                      {"Held", std::to_string(heldColumns)}}));
+  emitEntry(names,
+            llvm::formatv("{0}, {1}({2})", layout.threads,
+                          mustFit ? "HEDDLE_WANTED_BLOCKS" : "HEDDLE_BLOCKS",
+                          variant.getBlocks())
+                .str(),
+            names.sweep + entrySuffix(sweep, variant),
+            variant.getScalars() == fused::ScalarPassing::value,
+            variant.takesDistances() ? layout.distanceSlots.size() : 0,
+            functions.call(
+                names.sweep +
+                    (variant.takesDistances() ? "_distances_block" : "_block"),
+                {{"EvictFirst", variant.isEvictFirst() ? "true" : "false"},
+                 {"Clusters", variant.isForClusters() ? "true" : "false"},
+                 {"Held", std::to_string(heldColumns)}}));
 }
 
-/// Prints the function that processes the tile of a block.
+/// Prints the function that processes the tile of a block. With distances, it
+/// moves operands to the addresses that they have now.
 void ProgramEmitter::emitBlockFunction(fused::SweepOp sweep,
                                        const SweepLayout &layout,
-                                       const SweepNames &names) {
+                                       const SweepNames &names,
+                                       bool takesDistances) {
   std::string tile = names.sweep + "_tile";
   functions.begin();
   if (names.hasNext)
@@ -142,11 +155,18 @@ void ProgramEmitter::emitBlockFunction(fused::SweepOp sweep,
              ? "heddle::tile_of_block(params.table)"
              : "blockIdx.x")
      << ";\n"
-     << "const auto tile = heddle::descriptor_at<" << tile
-     << ">(params.table.tiles, tile_index);\n"
-     << functions.call(names.sweep + "_process") << ";\n";
-  functions.end("", "void", names.sweep + "_block",
-                {{"const " + names.paramsType() + " &", "params"}});
+     << (takesDistances ? "" : "const ") << "auto tile = heddle::descriptor_at<"
+     << tile << ">(params.table.tiles, tile_index);\n";
+  if (takesDistances)
+    for (auto [nth, slot] : llvm::enumerate(layout.distanceSlots))
+      os << "heddle::move_operand<" << slot << ", " << nth
+         << ">(tile, distances);\n";
+  os << functions.call(names.sweep + "_process") << ";\n";
+  functions.end("", "void",
+                names.sweep + (takesDistances ? "_distances_block" : "_block"),
+                {{"const " + names.paramsType() + " &", "params"},
+                 {"const " + distancesType(layout.distanceSlots.size()) + " &",
+                  "distances"}});
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,7 +224,7 @@ void ProgramEmitter::emitEndsEntry(fused::SweepOp sweep,
                           threadsOfEnds(sweep, layout),
                           ofList ? 1 : kBlocksOfEnds)
                 .str(),
-            entry.name, entry.byValue,
+            entry.name, entry.byValue, /*distances=*/0,
             functions.call(names.sweep + (ofList ? "_list" : "_member")));
 }
 

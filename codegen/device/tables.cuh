@@ -99,6 +99,31 @@ __device__ __forceinline__ Descriptor descriptor_at(const void *descriptors, int
   return result.descriptor;
 }
 
+// The distances that a launch can take; runtime/plan/Plan.h has the number, too.
+constexpr int most_distances = 480;
+
+// How far operands have moved since their addresses were written into descriptors, in
+// bytes, for the first members. As a parameter of a launch, new addresses cost no kernel
+// that writes descriptors.
+template <int Operands> struct distances {
+  static constexpr int members = most_distances / Operands;
+  long long of[Operands][members];
+};
+
+// Moves the operand in slot `Slot` of a tile descriptor by its distance, the `Nth` of the
+// member.
+template <int Slot, int Nth, class Tile, int Operands>
+__device__ __forceinline__ void move_operand(Tile &tile, const distances<Operands> &distances) {
+  if (tile.member >= distances.members)
+    return;
+  union {
+    Tile tile;
+    long long words[sizeof(Tile) / 8];
+  } moved = {tile};
+  moved.words[Slot] += distances.of[Nth][tile.member];
+  tile = moved.tile;
+}
+
 // `descriptor` as the descriptor of another segment, which has the same layout.
 template <class To, class From> __device__ __forceinline__ To as_descriptor(const From &descriptor) {
   static_assert(sizeof(To) == sizeof(From), "descriptors of a table have one size");

@@ -68,6 +68,7 @@ public:
 private:
   LogicalResult addSegment(unsigned number);
   bool replacesScalarOfElements(unsigned number);
+  void findDistanceSlots();
   void addScratch(unsigned number, const fused::Levels &levels);
   int scalar(Value value, bool written, bool inEpilogue = false);
   void addIteration();
@@ -141,6 +142,19 @@ int32_t Builder::indexOfResult(Value yielded, Type type,
   if (rankOf(type) != 1 || rank != 2)
     return defaultIndex(type);
   return levels.of(yielded).level == Level::column ? kJ : kI;
+}
+
+/// Elements of arguments that no operation of the program replaces.
+void Builder::findDistanceSlots() {
+  llvm::BitVector slots(layout.pointers);
+  for (const SegmentLayout &segment : layout.segments)
+    for (auto [position, slot] : llvm::enumerate(segment.operands)) {
+      const Buffer &buffer = buffers[slot.buffer];
+      if (slot.index == kI && foreach::isList(buffer.type) &&
+          buffer.role == BufferRole::argument && !buffer.donated)
+        slots.set(position);
+    }
+  layout.distanceSlots.assign(slots.set_bits_begin(), slots.set_bits_end());
 }
 
 LogicalResult Builder::addSegment(unsigned number) {
@@ -289,6 +303,8 @@ LogicalResult Builder::build() {
     if (failed(addSegment(s)))
       return failure();
   layout.endsList |= sweep.hasEpilogue();
+  if (schedule.getKind() == fused::ScheduleKind::stream)
+    findDistanceSlots();
   // The list is complete when every member of every segment is.
   if (layout.endsList)
     for (SegmentLayout &segment : layout.segments)

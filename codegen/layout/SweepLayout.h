@@ -99,6 +99,9 @@ struct SweepLayout {
   llvm::SmallVector<int> whereOperand;
   /// The scalar slot of the iteration, if the sweep uses it.
   std::optional<int> iteration;
+  /// The operand slots whose addresses an entry can take as distances: the
+  /// elements of lists that the program only reads, in a `stream` sweep.
+  llvm::SmallVector<int, 2> distanceSlots;
   int64_t rank;     // 2 if matrices are visited by rows, otherwise 0 or 1
   int64_t pointers; // operand slots of a descriptor
   int64_t threads;

@@ -202,6 +202,11 @@ static LogicalResult addVariants(PlanNode &node, fused::SweepOp sweep,
     if (from.isForParts())
       variant.maxParts = from.getMaxParts();
     variant.cluster = from.isForClusters();
+    if (from.takesDistances()) {
+      variant.minTiles = from.getMinTiles();
+      variant.distances.assign(layout.distanceSlots.begin(),
+                               layout.distanceSlots.end());
+    }
   }
   return success();
 }

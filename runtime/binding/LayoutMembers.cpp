@@ -34,15 +34,6 @@ std::string extentsText(ArrayRef<int64_t> extents) {
   return text + "]";
 }
 
-void forEachNode(const PlanGraph &graph,
-                 function_ref<void(const PlanNode &)> visit) {
-  for (const PlanNode &node : graph.nodes) {
-    visit(node);
-    if (node.kind == NodeKind::While)
-      forEachNode(node.body, visit);
-  }
-}
-
 void Layout::Resolver::joinFamilies() {
   for (size_t buffer = 0; buffer < plan.buffers.size(); ++buffer)
     if (isList(buffer)) {

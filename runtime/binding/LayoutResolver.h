@@ -105,10 +105,6 @@ int memberListOf(const Plan &plan, const PlanSegment &segment);
 /// The buffers that a step writes.
 llvm::BitVector writtenBuffers(const Plan &plan);
 
-/// Calls `visit` on every node, including the bodies of loops.
-void forEachNode(const PlanGraph &graph,
-                 llvm::function_ref<void(const PlanNode &)> visit);
-
 } // namespace heddle::runtime
 
 #endif // HEDDLE_RUNTIME_BINDING_LAYOUTRESOLVER_H

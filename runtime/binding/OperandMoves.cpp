@@ -31,12 +31,17 @@ struct MovedOperand {
 };
 } // namespace
 
+using IsElsewhere = function_ref<bool(const Rebinding::Slot &, int64_t)>;
+
 static std::vector<MovedOperand> byOperand(const Plan &plan,
                                            const Rebinding &rebinding,
-                                           ArrayRef<MovedMember> moved) {
+                                           ArrayRef<MovedMember> moved,
+                                           IsElsewhere isElsewhere) {
   std::vector<MovedOperand> operands;
   for (const MovedMember &member : moved)
     for (const Rebinding::Slot &slot : rebinding.slotsOf(member)) {
+      if (isElsewhere && isElsewhere(slot, member.distance))
+        continue;
       size_t bytes = DescriptorLayout(plan.tables[slot.table]).bytes();
       size_t offset = slot.offset % bytes;
       auto found = find_if(operands, [&](const MovedOperand &operand) {
@@ -54,14 +59,35 @@ static std::vector<MovedOperand> byOperand(const Plan &plan,
   return operands;
 }
 
+OperandMoves OperandMoves::of(const Plan &plan, int table,
+                              const TableDescriptors &descriptors,
+                              size_t operandOffset, int firstMember,
+                              int memberCount) {
+  DescriptorLayout layout(plan.tables[table]);
+  ArrayRef<int> firstTiles = descriptors.firstTiles;
+  OperandMoves moves;
+  moves.members = descriptors.members;
+  moves.tiles = descriptors.tiles;
+  moves.bytes = layout.bytes();
+  moves.operandOffset = operandOffset;
+  moves.memberOffset = layout.memberOffset();
+  moves.firstMember = firstMember;
+  moves.memberCount = memberCount;
+  moves.firstTile = firstTiles[firstMember];
+  moves.tileCount = descriptors.tiles ? firstTiles[firstMember + memberCount] -
+                                            moves.firstTile
+                                      : 0;
+  return moves;
+}
+
 std::vector<OperandMoves> operandMoves(const Plan &plan,
                                        const Rebinding &rebinding,
                                        ArrayRef<MovedMember> moved,
-                                       ArrayRef<TableDescriptors> tables) {
+                                       ArrayRef<TableDescriptors> tables,
+                                       IsElsewhere isElsewhere) {
   std::vector<OperandMoves> launches;
-  for (const MovedOperand &operand : byOperand(plan, rebinding, moved)) {
-    const TableDescriptors &table = tables[operand.table];
-    DescriptorLayout layout(plan.tables[operand.table]);
+  for (const MovedOperand &operand :
+       byOperand(plan, rebinding, moved, isElsewhere)) {
     ArrayRef<Move> rest = operand.moves;
     while (!rest.empty()) {
       int first = rest.front().descriptor;
@@ -70,17 +96,9 @@ std::vector<OperandMoves> operandMoves(const Plan &plan,
       });
       rest = rest.drop_front(window.size());
       int end = window.back().descriptor + 1;
-      OperandMoves &moves = launches.emplace_back();
-      moves.members = table.members;
-      moves.tiles = table.tiles;
-      moves.bytes = layout.bytes();
-      moves.operandOffset = operand.offset;
-      moves.memberOffset = layout.memberOffset();
-      moves.firstMember = first;
-      moves.memberCount = end - first;
-      moves.firstTile = table.firstTiles[first];
-      moves.tileCount =
-          table.tiles ? table.firstTiles[end] - moves.firstTile : 0;
+      OperandMoves &moves = launches.emplace_back(
+          OperandMoves::of(plan, operand.table, tables[operand.table],
+                           operand.offset, first, end - first));
       for (const Move &move : window)
         moves.distance[move.descriptor - first] = move.distance;
     }

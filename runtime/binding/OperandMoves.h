@@ -27,7 +27,7 @@ struct TableDescriptors {
 /// The argument of heddle_move_operands: how far one operand moves, in
 /// successive member descriptors of a table. All GPUs accept 4096 bytes.
 struct OperandMoves {
-  static constexpr int kMost = 480;
+  static constexpr int kMost = kMostDistances;
 
   char *members, *tiles;
   int bytes; ///< of a descriptor
@@ -37,6 +37,13 @@ struct OperandMoves {
   int unused = 0;
   int64_t distance[kMost] = {};
 
+  /// The moves of an operand in successive member descriptors, with distances
+  /// of 0. `operandOffset` is in bytes, in a descriptor.
+  static OperandMoves of(const Plan &plan, int table,
+                         const TableDescriptors &descriptors,
+                         size_t operandOffset, int firstMember,
+                         int memberCount);
+
   /// The number of descriptors, each of which one thread changes.
   int64_t threads() const { return int64_t(tileCount) + memberCount; }
 };
@@ -45,11 +52,13 @@ static_assert(sizeof(OperandMoves) == 48 + 8 * OperandMoves::kMost &&
               "a kernel reads this layout");
 
 /// The launches that give `moved` their new addresses. `tables` has the
-/// descriptors of each table.
-std::vector<OperandMoves> operandMoves(const Plan &plan,
-                                       const Rebinding &rebinding,
-                                       llvm::ArrayRef<MovedMember> moved,
-                                       llvm::ArrayRef<TableDescriptors> tables);
+/// descriptors of each table. An operand slot moves by no launch if
+/// `isElsewhere`, called once with each slot and its distance, returns true.
+std::vector<OperandMoves> operandMoves(
+    const Plan &plan, const Rebinding &rebinding,
+    llvm::ArrayRef<MovedMember> moved, llvm::ArrayRef<TableDescriptors> tables,
+    llvm::function_ref<bool(const Rebinding::Slot &slot, int64_t distance)>
+        isElsewhere = nullptr);
 
 } // namespace heddle::runtime
 

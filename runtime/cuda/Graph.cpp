@@ -135,6 +135,8 @@ Error Graph::issue(std::vector<Step> &list, CUstream stream) {
   captured = true;
   if (Error error = writeStaleSlots())
     return error;
+  if (Error error = writeDistances())
+    return error;
   auto launchOf = [](Step &step) -> Launch & {
     return step.captured ? *step.captured : step.launch;
   };
@@ -179,9 +181,11 @@ Error Graph::replay(void *streamHandle) {
   if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE)
     return issue(instance.steps, stream);
   if (!instance.changedNodes.empty())
-    if (Error error = updateScalars())
+    if (Error error = updateChanged())
       return error;
   HEDDLE_DRIVER_CALL(driver, cuGraphLaunch, instance.executable.get(), stream);
+  if (instance.hasMoved)
+    HEDDLE_DRIVER_CALL(driver, cuEventRecord, replayed.get(), stream);
   count(statistics().replays);
   return Error::success();
 }

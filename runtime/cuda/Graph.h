@@ -4,11 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // prepare() builds the CUDA graph and instantiates it once. replay() is one
-// cuGraphLaunch. New addresses of lists with the same shapes cost one copy into
-// the tables. Other bindings copy the tables (ordered on the stream), expand
-// them on the device, and set the parameters of the nodes whose grid or
-// arguments changed. The graph is instantiated again only if its nodes or edges
-// change.
+// cuGraphLaunch. New addresses of lists with the same shapes change parameters
+// of nodes, or descriptors of tables. Other bindings copy the tables (ordered
+// on the stream), expand them on the device, and set the parameters of the
+// nodes whose grid or arguments changed. The graph is instantiated again only
+// if its nodes or edges change.
 //
 // By-value scalars are parameters of the nodes where possible. Setting one
 // changes the parameters before the next launch and costs no device time. Its
@@ -56,10 +56,18 @@ private:
     std::vector<Node> nodes;        ///< of `launches`
     /// For each buffer: the nodes that take its value as a parameter.
     std::vector<std::vector<unsigned>> nodesOfScalar;
-    /// Nodes whose scalars changed since the last launch. It has the capacity
-    /// for all, so that setting a scalar cannot fail half-way.
+    /// Nodes whose scalars or distances changed since the last launch. It has
+    /// the capacity for all, so that setting a scalar cannot fail half-way.
     std::vector<unsigned> changedNodes;
     std::vector<bool> nodeChanged;
+    void change(unsigned node) {
+      if (!nodeChanged[node])
+        changedNodes.push_back(node);
+      nodeChanged[node] = true;
+    }
+    /// Nodes that take distances, and whether one is not 0.
+    std::vector<unsigned> nodesOfDistances;
+    bool hasMoved = false;
     GraphHandle graph;
     GraphExecHandle executable;
   };
@@ -97,9 +105,12 @@ private:
   /// Updates the instantiated graph to the launches of `next`. Returns false if
   /// it must be instantiated again.
   bool updateNodes(Instance &next);
-  llvm::Error updateScalars();
+  llvm::Error updateChanged();
   llvm::Error writeSlot(int buffer, const char *bytes, CUstream stream);
   llvm::Error writeStaleSlots();
+  llvm::Error writeDistances();
+  llvm::Error launchMoves(OperandMoves &moves, CUstream stream);
+  llvm::Error createOwnStream();
   /// Calls `action`, which may use driver functions that a capture on this
   /// thread forbids.
   llvm::Error whileCapturing(llvm::function_ref<llvm::Error()> action);
@@ -130,7 +141,9 @@ private:
   /// Whether a replay was captured. The captured graph reads the scalar slots
   /// as long as the caller keeps it.
   bool captured = false;
-  StreamHandle ownStream; ///< of writeStaleSlots()
+  StreamHandle ownStream; ///< of writeStaleSlots() and writeDistances()
+  /// After all submitted replays, if launches take distances that are not 0.
+  EventHandle replayed;
 };
 
 } // namespace heddle::runtime

@@ -161,6 +161,9 @@ Graph::Instance Graph::index(std::vector<Step> steps) const {
   for (auto [index, launch] : enumerate(result.launches))
     for (const Launch::Scalar &scalar : launch->scalars)
       result.nodesOfScalar[scalar.buffer].push_back(index);
+  for (auto [index, launch] : enumerate(result.launches))
+    if (!launch->distances.empty())
+      result.nodesOfDistances.push_back(index);
   result.changedNodes.reserve(result.launches.size());
   result.nodeChanged.resize(result.launches.size());
   return result;
@@ -251,12 +254,13 @@ bool Graph::updateNodes(Instance &next) {
   }
   if (inPlace)
     return true;
-  // updateScalars() set scalars in the instantiated graph only.
+  // updateChanged() set parameters in the instantiated graph only.
   for (auto [node, after] : zip_equal(instance.nodes, next.launches)) {
     std::vector<void *> pointers = after->pointers();
     CUDA_KERNEL_NODE_PARAMS parameters = kernelNodeParameters(*after, pointers);
-    if (!after->scalars.empty() && driver.cuGraphKernelNodeSetParams(
-                                       node.node, &parameters) != CUDA_SUCCESS)
+    bool changes = !after->scalars.empty() || !after->distances.empty();
+    if (changes && driver.cuGraphKernelNodeSetParams(node.node, &parameters) !=
+                       CUDA_SUCCESS)
       return false;
   }
   // A driver may refuse to update single nodes, such as those of a loop's body,

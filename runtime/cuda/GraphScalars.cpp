@@ -39,10 +39,8 @@ Error Graph::scalarChanged(int buffer, const ScalarBytes &bytes, void *stream) {
       std::memcpy(value, bytes.data(), bytes.size());
       differs = true;
     }
-    if (differs && !instance.nodeChanged[node]) {
-      instance.nodeChanged[node] = true;
-      instance.changedNodes.push_back(node);
-    }
+    if (differs)
+      instance.change(node);
   }
   if (captured || slotRead[buffer])
     return writeSlot(buffer, bytes.data(), static_cast<CUstream>(stream));
@@ -52,7 +50,7 @@ Error Graph::scalarChanged(int buffer, const ScalarBytes &bytes, void *stream) {
 
 /// Sets the parameters of the nodes whose scalars changed. Submitted replays
 /// keep their values.
-Error Graph::updateScalars() {
+Error Graph::updateChanged() {
   const Driver &driver = device->driver();
   while (!instance.changedNodes.empty()) {
     unsigned index = instance.changedNodes.back();
@@ -100,16 +98,22 @@ Error Graph::writeSlot(int buffer, const char *bytes, CUstream stream) {
 /// Writes the slots that do not have the last value. The caller's stream is
 /// being captured, so this uses a stream of the graph and waits for it. No
 /// submitted replay reads these slots.
+Error Graph::createOwnStream() {
+  if (ownStream)
+    return Error::success();
+  Expected<StreamHandle> stream = createStream(device);
+  if (!stream)
+    return stream.takeError();
+  ownStream = std::move(*stream);
+  return Error::success();
+}
+
 Error Graph::writeStaleSlots() {
   if (none_of(slotStale, [](bool stale) { return stale; }))
     return Error::success();
   return whileCapturing([&]() -> Error {
-    if (!ownStream) {
-      Expected<StreamHandle> stream = createStream(device);
-      if (!stream)
-        return stream.takeError();
-      ownStream = std::move(*stream);
-    }
+    if (Error error = createOwnStream())
+      return error;
     std::vector<char> values = slotValues();
     for (size_t buffer = 0; buffer < slotStale.size(); ++buffer)
       if (slotStale[buffer])

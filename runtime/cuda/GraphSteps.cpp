@@ -112,12 +112,13 @@ Expected<Launch> StepBuilder::kernel(const PlanNode &node,
     return launch;
   }
   // An attribute of the function is set below for dynamic shared memory.
-  bool canWait = !replayed && variant.sharedBytes == 0;
+  launch.distances = Distances(node.table, variant.distances);
+  bool canWait =
+      !replayed && variant.sharedBytes == 0 && variant.distances.empty();
   if (canWait && kernels.awaitsCompilation(variant.entry)) {
     launch.entry = variant.entry;
   } else {
-    Expected<CUfunction> function =
-        kernels.function(context, variant.entry, node.arguments.size());
+    Expected<CUfunction> function = functionOf(node, variant);
     if (!function)
       return function.takeError();
     launch.function = *function;
@@ -135,6 +136,15 @@ Expected<Launch> StepBuilder::kernel(const PlanNode &node,
   addArguments(node.arguments, variant.scalarsByValue, addresses, replayed,
                launch);
   return launch;
+}
+
+Expected<CUfunction> StepBuilder::functionOf(const PlanNode &node,
+                                             const PlanVariant &variant) {
+  return kernels.function(
+      context, variant.entry,
+      node.arguments.size() + !variant.distances.empty(),
+      std::max(sizeof(DeviceTable),
+               Distances(node.table, variant.distances).bytes()));
 }
 
 void StepBuilder::addArguments(ArrayRef<PlanArgument> arguments, bool byValue,

@@ -125,6 +125,9 @@ private:
   /// Blocks of a row wait for each other. If the device has too little room for
   /// them, one block has the whole row.
   llvm::Error limitRowParts();
+  /// The kernel of a variant, whose parameters are those of the node.
+  llvm::Expected<CUfunction> functionOf(const PlanNode &node,
+                                        const PlanVariant &variant);
   /// The blocks of a variant that fit on the device at the same time.
   llvm::Expected<int64_t> residentBlocks(const PlanNode &node,
                                          const PlanVariant &variant);

@@ -15,6 +15,8 @@ std::vector<void *> Launch::pointers() {
   std::vector<void *> result;
   for (auto &argument : arguments)
     result.push_back(argument.data());
+  if (!distances.empty())
+    result.push_back(distances.data());
   return result;
 }
 

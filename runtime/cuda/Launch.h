@@ -8,6 +8,7 @@
 #ifndef HEDDLE_RUNTIME_CUDA_LAUNCH_H
 #define HEDDLE_RUNTIME_CUDA_LAUNCH_H
 
+#include "runtime/binding/Distances.h"
 #include "runtime/binding/Tables.h"
 #include "runtime/driver/Driver.h"
 
@@ -35,6 +36,8 @@ struct Launch {
     int buffer;
   };
   std::vector<Scalar> scalars;
+  /// The last argument of a kernel that takes distances.
+  Distances distances;
 
   template <typename T> void add(const T &argument) {
     static_assert(sizeof(T) <= sizeof(DeviceTable),
@@ -54,7 +57,7 @@ struct Launch {
     return function == other.function && grid == other.grid &&
            block == other.block && sharedBytes == other.sharedBytes &&
            cooperative == other.cooperative && cluster == other.cluster &&
-           arguments == other.arguments;
+           arguments == other.arguments && distances == other.distances;
   }
 
   /// Pointers to the arguments, for the driver.

@@ -32,14 +32,20 @@ Error StepBuilder::choose() {
 Error StepBuilder::compile() {
   SmallVector<PanelClass> classes;
   SmallVector<const PlanNode *> otherForms;
+  std::vector<std::string> entries;
   for (const PlanNode &node : plan.graph.nodes) {
+    // Entries for distances are not compiled before a list is large.
+    for (const PlanVariant &variant : node.variants)
+      if (!variant.distances.empty() &&
+          holds(node, variant, /*forCapture=*/false))
+        entries.push_back(variant.entry);
     if (auto parts = node.panel ? sizeClassesOf(node) : std::nullopt)
       for (const PanelMembers &part : *parts)
         classes.push_back(part.shape);
     else if (node.panel || !ownsScalars(node))
       otherForms.push_back(&node);
   }
-  return kernels.compileFor(classes, otherForms);
+  return kernels.compileFor(classes, otherForms, std::move(entries));
 }
 
 /// Whether the graph owns all by-value scalars of a node.
@@ -150,8 +156,7 @@ bool StepBuilder::hasNoWork(const PlanNode &node) const {
 
 Expected<int64_t> StepBuilder::residentBlocks(const PlanNode &node,
                                               const PlanVariant &variant) {
-  Expected<CUfunction> function =
-      kernels.function(context, variant.entry, node.arguments.size());
+  Expected<CUfunction> function = functionOf(node, variant);
   if (!function)
     return function.takeError();
   const Driver &driver = context->driver();
@@ -169,8 +174,7 @@ Expected<int64_t> StepBuilder::residentBlocks(const PlanNode &node,
 
 Expected<int> StepBuilder::residentClusters(const PlanNode &node,
                                             const PlanVariant &variant) {
-  Expected<CUfunction> function =
-      kernels.function(context, variant.entry, node.arguments.size());
+  Expected<CUfunction> function = functionOf(node, variant);
   if (!function)
     return function.takeError();
   const Driver &driver = context->driver();

@@ -117,6 +117,15 @@ std::vector<int> Plan::derivedLists() const {
   return order;
 }
 
+void forEachNode(const PlanGraph &graph,
+                 function_ref<void(const PlanNode &)> visit) {
+  for (const PlanNode &node : graph.nodes) {
+    visit(node);
+    if (node.kind == NodeKind::While)
+      forEachNode(node.body, visit);
+  }
+}
+
 bool PlanNode::hasByValueScalars() const {
   return any_of(arguments, [](const PlanArgument &argument) {
     return argument.kind == ArgumentKind::Scalar;
@@ -426,6 +435,45 @@ private:
     return Error::success();
   }
 
+  /// Checks a variant whose kernel takes distances.
+  Error checkDistances(const PlanNode &node, const PlanVariant &variant,
+                       bool inLoop) {
+    std::string name = "variant '" + variant.entry + "': distances: ";
+    if (node.kind != NodeKind::Kernel || node.part == SweepPart::Ends || inLoop)
+      return bad(name + "expected a kernel of tiles, outside of loops");
+    if (node.table < 0 || plan.tables[node.table].rank != 1 ||
+        !plan.tables[node.table].tileDescriptors || !variant.tileDescriptors)
+      return bad(name + "expected a table of rank 1 with tile descriptors");
+    if (variant.grid != GridKind::Tiles || variant.cooperative)
+      return bad(name + "expected grid 'tiles' of a launch that is not "
+                        "cooperative");
+    int before = -1;
+    for (int slot : variant.distances) {
+      if (slot <= before || slot >= plan.tables[node.table].pointers)
+        return bad(name + "expected ascending operand slots in [0, " +
+                   Twine(plan.tables[node.table].pointers) + "), found " +
+                   Twine(slot));
+      before = slot;
+    }
+    if (node.arguments.size() > kMostArgumentsBesideDistances)
+      return bad(
+          name + "expected at most " + Twine(kMostArgumentsBesideDistances) +
+          " arguments before them, found " + Twine(node.arguments.size()));
+    // Another kernel of the table would read the addresses without distances.
+    bool isShared = false;
+    forEachNode(plan.graph, [&](const PlanNode &other) {
+      isShared |= &other != &node && other.part != SweepPart::Ends &&
+                  (other.table == node.table ||
+                   any_of(other.arguments, [&](const PlanArgument &argument) {
+                     return argument.kind == ArgumentKind::Table &&
+                            argument.index == node.table;
+                   }));
+    });
+    if (isShared)
+      return bad(name + "expected a table of this node alone");
+    return Error::success();
+  }
+
   Error checkVariants(const PlanNode &node, bool inLoop) {
     bool byValue = node.hasByValueScalars();
     if (node.variants.empty())
@@ -505,6 +553,9 @@ private:
         return bad("variant '" + variant.entry +
                    "': max_parts: expected grid 'tiles' of a launch that is "
                    "not cooperative");
+      if (!variant.distances.empty())
+        if (Error error = checkDistances(node, variant, inLoop))
+          return error;
       // A driver may refuse new parameters for a node inside a loop.
       if (byValue && variant.scalarsByValue && inLoop)
         return bad("variant '" + variant.entry +

@@ -16,6 +16,7 @@
 #include "runtime/plan/Source.h"
 #include "runtime/support/Status.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
@@ -208,6 +209,12 @@ struct PlanArgument {
 
 enum class GridKind : uint8_t { Tiles, Members, Resident, Fixed };
 
+/// The most distances of a launch. All GPUs accept 4096 bytes of parameters.
+/// `tables.cuh` has it, too.
+inline constexpr int kMostDistances = 480;
+/// The most other arguments of a launch with distances.
+inline constexpr size_t kMostArgumentsBesideDistances = 24;
+
 struct PlanVariant {
   /// The entry of the kernel; empty for the graph form of a while node.
   std::string entry;
@@ -239,6 +246,9 @@ struct PlanVariant {
   std::optional<int64_t> maxParts;
   /// Whether the blocks of a row are a cluster.
   bool cluster = false;
+  /// The operand slots of which the kernel takes distances, as its last
+  /// argument.
+  std::vector<int> distances;
 
   /// Whether the variant has a `when`.
   bool hasPredicate() const {
@@ -341,6 +351,10 @@ struct Plan {
   /// its extents and its members. Leaves out lists that depend on themselves.
   std::vector<int> derivedLists() const;
 };
+
+/// Calls `visit` on every node, including the bodies of loops.
+void forEachNode(const PlanGraph &graph,
+                 llvm::function_ref<void(const PlanNode &)> visit);
 
 /// Checks everything that the rest of the runtime relies on, such as indices in
 /// range, matching kinds and ranks, forward edges, and a last variant without

@@ -288,6 +288,7 @@ static bool fromJSON(const json::Value &value, PlanVariant &out,
       !map.mapOptional("cooperative", out.cooperative) ||
       !map.mapOptional("cluster", out.cluster) ||
       !map.mapOptional("tile_descriptors", out.tileDescriptors) ||
+      !map.mapOptional("distances", out.distances) ||
       !map.mapOptional("scalars", scalars))
     return false;
   if (!form.empty() && form != "graph") {
@@ -547,6 +548,8 @@ static json::Value toJSON(const PlanVariant &variant) {
     object["scalars"] = "value";
   if (variant.maxParts)
     object["cluster"] = variant.cluster;
+  if (!variant.distances.empty())
+    object["distances"] = json::Array(variant.distances);
   json::Object when;
   if (variant.maxTiles)
     when["max_tiles"] = *variant.maxTiles;

@@ -74,7 +74,8 @@ KernelUnits::KernelUnits(std::shared_ptr<const Plan> planned, std::string arch)
                addEntries(node, entries);
                if (!inPanelLoop || !panelsCanRun)
                  addEntries(node, first, [&](const PlanVariant &variant) {
-                   return !isForAddresses(*plan, node, variant);
+                   return variant.distances.empty() &&
+                          !isForAddresses(*plan, node, variant);
                  });
              });
   std::vector<SourceUnit> sources = plan->source.units(entries);
@@ -184,8 +185,8 @@ KernelUnits::deferredUnits(ArrayRef<std::string> entries) const {
 }
 
 Error KernelUnits::compileFor(ArrayRef<PanelClass> classes,
-                              ArrayRef<const PlanNode *> nodes) {
-  std::vector<std::string> entries;
+                              ArrayRef<const PlanNode *> nodes,
+                              std::vector<std::string> entries) {
   for (const PlanNode *node : nodes) {
     addEntries(*node, entries);
     visitNodes(node->body, false, [&](const PlanNode &inner, bool) {
@@ -253,7 +254,8 @@ Error KernelUnits::load(const ContextPtr &context) {
 }
 
 Expected<CUfunction> KernelUnits::function(const ContextPtr &context,
-                                           StringRef entry, size_t arguments) {
+                                           StringRef entry, size_t arguments,
+                                           size_t bytes) {
   std::lock_guard<std::mutex> lock(mutex);
   for (const auto &unit : units) {
     if (unit->panels || !is_contained(unit->entries, entry))
@@ -261,7 +263,7 @@ Expected<CUfunction> KernelUnits::function(const ContextPtr &context,
     auto module = moduleOf(*unit, context);
     if (!module)
       return module.takeError();
-    return (*module)->function(entry, arguments, sizeof(DeviceTable));
+    return (*module)->function(entry, arguments, bytes);
   }
   return makeError(StatusCode::BadInput,
                    "'{0}': expected a source with entry '{1}', found none",

@@ -17,6 +17,7 @@
 #ifndef HEDDLE_RUNTIME_PROGRAM_KERNELUNITS_H
 #define HEDDLE_RUNTIME_PROGRAM_KERNELUNITS_H
 
+#include "runtime/binding/Tables.h"
 #include "runtime/driver/CudaHandles.h"
 #include "runtime/nvrtc/Nvrtc.h"
 #include "runtime/plan/PanelClass.h"
@@ -39,10 +40,11 @@ public:
   llvm::Error compile();
   /// Compiles everything that a binding needs and that is not yet compiled, in
   /// one batch: the units of compile(), the panel source for each of `classes`,
-  /// and all variants of `nodes` and their bodies. panelFunction() reports a
-  /// class that fails.
+  /// all variants of `nodes` and their bodies, and `entries`. panelFunction()
+  /// reports a class that fails.
   llvm::Error compileFor(llvm::ArrayRef<PanelClass> classes,
-                         llvm::ArrayRef<const PlanNode *> nodes);
+                         llvm::ArrayRef<const PlanNode *> nodes,
+                         std::vector<std::string> entries = {});
   /// Compiles the units of entries that are not yet compiled, in one batch.
   llvm::Error compileEntries(llvm::ArrayRef<std::string> entries);
   /// Whether the entry is in a unit that is not yet compiled.
@@ -55,10 +57,11 @@ public:
 
   /// Loads the compiled units into a context.
   llvm::Error load(const ContextPtr &context);
-  /// The function of an entry, for launches with this number of arguments.
-  /// Compiles and loads its unit if necessary.
+  /// The function of an entry, for launches with this number of arguments of
+  /// at most `bytes` bytes. Compiles and loads its unit if necessary.
   llvm::Expected<CUfunction> function(const ContextPtr &context,
-                                      llvm::StringRef entry, size_t arguments);
+                                      llvm::StringRef entry, size_t arguments,
+                                      size_t bytes = sizeof(DeviceTable));
   /// The function of a panel kernel for a size class. Compiles and loads it if
   /// necessary.
   llvm::Expected<CUfunction> panelFunction(const ContextPtr &context,

@@ -111,9 +111,31 @@ fused.program @cluster_without_parts(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
+fused.program @no_tiles(%x: !list) {
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
+      // expected-error@+2 {{failed to parse Fused_Launch parameter 'variants'}}
+      // expected-error@+1 {{expected 'min_tiles' of at least 1, found -1}}
+      launch <variants = [<min_tiles = -1, scalars = value, blocks = 4>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @tiles_and_percent(%x: !list) {
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
+      // expected-error@+2 {{failed to parse Fused_Launch parameter 'variants'}}
+      // expected-error@+1 {{expected 'min_tiles' without another condition, found both}}
+      launch <variants = [<min_tiles = 9, scalars = value, blocks = 4, evict_first_l2_percent = 97>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
 fused.program @same_variants(%x: !list) {
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
-      // expected-error@+1 {{expected variants that differ in 'scalars', 'evict_first_l2_percent', 'max_columns', 'max_parts' or 'cluster', found another}}
+      // expected-error@+1 {{expected variants that differ in 'scalars', 'evict_first_l2_percent', 'max_columns', 'max_parts', 'cluster' or 'min_tiles', found another}}
       launch <variants = [<scalars = value, blocks = 4>, <scalars = value, blocks = 2>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }

@@ -84,6 +84,14 @@ extern "C" __global__ void accumulate_tiles(heddle::table table) {
     ((float *)tile.operand[0])[i] += ((const float *)tile.operand[1])[i];
 }
 
+extern "C" __global__ void accumulate_distances(heddle::table table,
+                                                const __grid_constant__ heddle::distances<1> distances) {
+  tile_descriptor tile = ((const tile_descriptor *)table.tiles)[blockIdx.x];
+  heddle::move_operand<1, 0>(tile, distances);
+  for (int i = threadIdx.x; i < tile.count; i += blockDim.x)
+    ((float *)tile.operand[0])[i] += ((const float *)tile.operand[1])[i];
+}
+
 // y = x + 1 after a delay; then x = y in a kernel that starts early and takes the tiles in reverse order.
 extern "C" __global__ void chain_first(heddle::table table) {
 #if __CUDA_ARCH__ >= 900

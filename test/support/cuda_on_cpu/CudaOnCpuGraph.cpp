@@ -242,6 +242,32 @@ bool CudaOnCpuGraph::fitsPanels(const PlanNode &node) const {
           least > (shape.itemsPerThread - 1) * (shape.threads / shape.groups));
 }
 
+void CudaOnCpuGraph::moveAway(Table &table, const PlanTable &planned,
+                              const PlanVariant &variant) {
+  DescriptorLayout layout(planned);
+  table.movedTiles = table.tiles;
+  table.movedTable = table.table;
+  table.movedTable.tiles = table.movedTiles.data();
+  size_t members = kMostDistances / variant.distances.size();
+  table.distances.assign(members * variant.distances.size(), 0);
+  for (auto [k, distance] : enumerate(table.distances))
+    distance = k % 3 == 2 ? 0 : (int64_t(k * 7919 % 4001) - 2000) * 16;
+  for (int tile = 0; tile < table.table.tileCount; ++tile) {
+    char *descriptor = table.movedTiles.data() + tile * layout.bytes();
+    int32_t member;
+    std::memcpy(&member, descriptor + layout.memberOffset(), sizeof(member));
+    for (auto [nth, slot] : enumerate(variant.distances)) {
+      if (member >= static_cast<int>(members))
+        continue;
+      int64_t address;
+      char *at = descriptor + slot * sizeof(void *);
+      std::memcpy(&address, at, sizeof(address));
+      address -= table.distances[nth * members + member];
+      std::memcpy(at, &address, sizeof(address));
+    }
+  }
+}
+
 Expected<GridLaunch>
 CudaOnCpuGraph::launchOf(const PlanNode &node, const PlanVariant &variant,
                          ArrayRef<PlanArgument> arguments) {
@@ -249,10 +275,11 @@ CudaOnCpuGraph::launchOf(const PlanNode &node, const PlanVariant &variant,
   if (!entry)
     return makeError(StatusCode::Failed, "there is no entry '{0}'",
                      variant.entry);
-  if (entry->parameters != static_cast<int>(arguments.size()))
+  int expected = arguments.size() + !variant.distances.empty();
+  if (entry->parameters != expected)
     return makeError(StatusCode::Failed,
                      "'{0}' has {1} parameters and its node {2} arguments",
-                     entry->name, entry->parameters, arguments.size());
+                     entry->name, entry->parameters, expected);
   if (node.hasByValueScalars() && entry->by_value != variant.scalarsByValue)
     return makeError(StatusCode::Failed,
                      "'{0}' and its variant disagree on by-value scalars",
@@ -274,6 +301,11 @@ CudaOnCpuGraph::launchOf(const PlanNode &node, const PlanVariant &variant,
         launch.together =
             std::max<unsigned>(launch.together, table.blocksPerTile);
       members = std::max<int64_t>(members, table.memberCount);
+      if (!variant.distances.empty()) {
+        moveAway(tables[argument.index], plan().tables[argument.index],
+                 variant);
+        launch.slots.back() = &tables[argument.index].movedTable;
+      }
       break;
     }
     case ArgumentKind::Buffer:
@@ -284,6 +316,8 @@ CudaOnCpuGraph::launchOf(const PlanNode &node, const PlanVariant &variant,
       launch.slots.push_back(scratch[argument.index].begin());
       break;
     }
+  if (!variant.distances.empty())
+    launch.slots.push_back(tables[node.table].distances.data());
   launch.grid = variant.grid == GridKind::Members ? members
                 : variant.grid == GridKind::Fixed ? variant.gridBlocks
                 : variant.grid == GridKind::Resident

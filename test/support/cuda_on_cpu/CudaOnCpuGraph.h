@@ -68,7 +68,15 @@ private:
     std::vector<char> members, tiles;
     std::vector<unsigned> tickets;
     runtime::DeviceTable table = {};
+    /// For a launch with distances: tile descriptors with other addresses, and
+    /// how far these are from the operands.
+    std::vector<char> movedTiles;
+    runtime::DeviceTable movedTable = {};
+    std::vector<int64_t> distances;
   };
+  /// Moves the addresses of a table for a launch that takes distances.
+  void moveAway(Table &table, const runtime::PlanTable &planned,
+                const runtime::PlanVariant &variant);
   /// Memory with margins that must not be written.
   struct Area {
     void resize(size_t size, char fill);

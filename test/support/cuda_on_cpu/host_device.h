@@ -25,6 +25,7 @@ __attribute__((visibility("default"))) heddle_machine *heddle_on_cpu;
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
+#define __grid_constant__
 // Shared variables belong to a block as thread-local variables belong to a
 // thread. With -femulated-tls the compiler calls the function below for their
 // addresses.

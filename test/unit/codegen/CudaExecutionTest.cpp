@@ -70,7 +70,11 @@ void runAndCompare(Program &program, const Inputs &inputs,
         });
     if (!isThere)
       continue;
-    for (uint64_t seed : check.seeds) {
+    llvm::ArrayRef<uint64_t> seeds = check.seeds;
+    // The traversal is that of the entry for tiles, so one order suffices.
+    if (suffix == "_distances")
+      seeds = seeds.take_back();
+    for (uint64_t seed : seeds) {
       auto run = program.cuda(inputs, suffix, seed);
       if (suffix == "_tiles_by_address" || check.bindsScalars)
         for (const PlanBuffer &buffer : program.plan().buffers)

@@ -214,6 +214,16 @@ TEST_F(KernelUnitsTest, OtherFormsOfAPanelLoopAreDeferred) {
   expect(5, 0);
 }
 
+TEST_F(KernelUnitsTest, KernelsThatTakeDistancesAreDeferred) {
+  parsed->graph.nodes[0].variants[0].distances = {0};
+  KernelUnits kernels = units();
+  ASSERT_TRUE(succeeded(kernels.compile()));
+  EXPECT_TRUE(kernels.awaitsCompilation("first_few"));
+  EXPECT_FALSE(kernels.awaitsCompilation("first"));
+  ASSERT_TRUE(succeeded(kernels.compileFor({}, {}, {"first_few"})));
+  EXPECT_FALSE(kernels.awaitsCompilation("first_few"));
+}
+
 TEST_F(KernelUnitsTest, KernelsThatReadScalarsByAddressAreDeferred) {
   // The graph owns the scalar, so that a replay launches first_few, and only a
   // capture launches first.

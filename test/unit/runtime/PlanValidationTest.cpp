@@ -279,6 +279,49 @@ TEST(PlanValidation, Parts) {
                   "expected 'whole', 'tiles' or 'ends'");
 }
 
+TEST(PlanValidation, Distances) {
+  auto says = [](const std::function<void(Plan &, PlanVariant &)> &change) {
+    return invalid(scalarsPlan, [&](Plan &p) {
+      PlanVariant &variant = p.graph.nodes[0].variants[0];
+      variant.distances = {0};
+      EXPECT_TRUE(succeeded(validatePlan(p)));
+      change(p, variant);
+    });
+  };
+  EXPECT_CONTAINS(
+      says([](Plan &, PlanVariant &v) { v.distances = {0, 0}; }),
+      "nodes[0] 'a': variant 'cached': distances: expected ascending operand "
+      "slots in [0, 1), found 0");
+  EXPECT_CONTAINS(says([](Plan &, PlanVariant &v) { v.distances = {1}; }),
+                  "slots in [0, 1), found 1");
+  EXPECT_CONTAINS(says([](Plan &, PlanVariant &v) { v.distances = {-1}; }),
+                  "slots in [0, 1), found -1");
+  EXPECT_CONTAINS(
+      says([](Plan &, PlanVariant &v) { v.grid = GridKind::Fixed; }),
+      "distances: expected grid 'tiles'");
+  EXPECT_CONTAINS(
+      says([](Plan &, PlanVariant &v) { v.tileDescriptors = false; }),
+      "distances: expected a table of rank 1 with tile descriptors");
+  EXPECT_CONTAINS(says([](Plan &p, PlanVariant &) {
+                    p.graph.nodes[1].variants[0].distances = {0};
+                  }),
+                  "nodes[1] 'b': variant 'b': distances: expected a kernel of "
+                  "tiles, outside of loops");
+  EXPECT_CONTAINS(says([](Plan &p, PlanVariant &) {
+                    p.graph.nodes[1].part = SweepPart::Whole;
+                  }),
+                  "distances: expected a table of this node alone");
+  EXPECT_CONTAINS(says([](Plan &p, PlanVariant &) {
+                    p.graph.nodes[0].arguments.resize(
+                        25, {ArgumentKind::Scalar, 1});
+                  }),
+                  "expected at most 24 arguments before them, found 25");
+  Plan plan = parsed(scalarsPlan);
+  plan.graph.nodes[0].variants[0].distances = {0};
+  plan = cantFail(parsePlan(formatv("{0:2}", planToJSON(plan)).str()));
+  EXPECT_EQ(plan.graph.nodes[0].variants[0].distances, std::vector<int>{0});
+}
+
 TEST(PlanValidation, ScalarsAndProgrammaticEdges) {
   auto says = [](const std::function<void(Plan &)> &change) {
     return invalid(scalarsPlan, change);

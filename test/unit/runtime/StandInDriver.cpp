@@ -264,7 +264,7 @@ EXPORT CUresult cuFuncGetParamInfo(CUfunction function, size_t index,
   const std::string &name = reinterpret_cast<Function *>(function)->name;
   if (index >= argumentCount(name))
     return CUDA_ERROR_INVALID_VALUE;
-  *bytes = argumentBytes(name);
+  *bytes = argumentBytes(name, index);
   *offset = index * *bytes;
   return CUDA_SUCCESS;
 }

@@ -18,7 +18,8 @@ void setParameters(Node &node, const CUDA_KERNEL_NODE_PARAMS &parameters) {
   node.arguments.resize(argumentCount(node.function->name));
   for (size_t i = 0; i < node.arguments.size(); ++i) {
     auto from = static_cast<const char *>(parameters.kernelParams[i]);
-    node.arguments[i].assign(from, from + argumentBytes(node.function->name));
+    node.arguments[i].assign(from,
+                             from + argumentBytes(node.function->name, i));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "StandInKernels.h"
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <cmath>
 #include <cstdint>
@@ -229,6 +230,19 @@ const std::map<std::string, Kernel> kernels = {
                static_cast<const float *>(tile.operand[1])[i];
        }
      }},
+    {"accumulate_distances",
+     [](const Arguments &a, unsigned grid) {
+       Table table = argument<Table>(a, 0);
+       auto distances = argument<std::array<long long, 480>>(a, 1);
+       for (unsigned block = 0; block < grid; ++block) {
+         const Tile &tile = static_cast<const Tile *>(table.tiles)[block];
+         auto *g = static_cast<const char *>(tile.operand[1]) +
+                   (tile.member < 480 ? distances[tile.member] : 0);
+         for (int i = 0; i < tile.count; ++i)
+           static_cast<float *>(tile.operand[0])[i] +=
+               reinterpret_cast<const float *>(g)[i];
+       }
+     }},
     {"heddle_expand_tiles",
      [](const Arguments &a, unsigned) {
        const Member *members = argument<const Member *>(a, 0);
@@ -332,6 +346,7 @@ size_t argumentCount(const std::string &name) {
       {"halve_tiles", 1},
       {"halve_loop", 3},
       {"accumulate_tiles", 1},
+      {"accumulate_distances", 2},
       {"heddle_expand_tiles", 7},
       {"heddle_move_operands", 1},
       {"heddle_copy", 3},
@@ -343,7 +358,9 @@ size_t argumentCount(const std::string &name) {
   return found == counts.end() ? 0 : found->second;
 }
 
-size_t argumentBytes(const std::string &name) {
+size_t argumentBytes(const std::string &name, size_t index) {
+  if (name == "accumulate_distances" && index == 1)
+    return 480 * sizeof(long long);
   return name == "heddle_move_operands" ? sizeof(Moves) : 32;
 }
 

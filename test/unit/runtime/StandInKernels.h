@@ -31,8 +31,8 @@ bool anyKernelExists();
 bool kernelExists(const std::string &name);
 /// The number of arguments of a kernel; 0 if it does nothing.
 size_t argumentCount(const std::string &name);
-/// The size of each of its arguments, or more.
-size_t argumentBytes(const std::string &name);
+/// The size of an argument, or more.
+size_t argumentBytes(const std::string &name, size_t index);
 void runKernel(const std::string &name, const Arguments &arguments,
                unsigned grid);
 
