@@ -184,9 +184,11 @@ Error Graph::replay(void *streamHandle) {
     if (Error error = updateChanged())
       return error;
   HEDDLE_DRIVER_CALL(driver, cuGraphLaunch, instance.executable.get(), stream);
-  if (instance.hasMoved)
-    HEDDLE_DRIVER_CALL(driver, cuEventRecord, replayed.get(), stream);
   count(statistics().replays);
+  // The step is submitted. If its end cannot be recorded, it is waited for.
+  if (instance.hasMoved &&
+      driver.cuEventRecord(replayed.get(), stream) != CUDA_SUCCESS)
+    HEDDLE_DRIVER_CALL(driver, cuStreamSynchronize, stream);
   return Error::success();
 }
 

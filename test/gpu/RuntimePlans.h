@@ -221,6 +221,16 @@ inline const char *const accumulatePlan = R"json({
      "variants": [{"entry": "accumulate_tiles", "block": 32}], "arguments": [{"table": 0}], "writes": [0]}],
   "options": ["--std=c++17"]})json";
 
+// The same with a kernel that takes distances.
+inline std::string accumulateWithDistances() {
+  std::string text = accumulatePlan;
+  const std::string variants = R"("variants": [)";
+  text.insert(text.find(variants) + variants.size(),
+              R"({"entry": "accumulate_distances", "block": 32,
+                  "distances": [1]}, )");
+  return text;
+}
+
 // x += 1 through y, in two kernels with a programmatic edge.
 inline const char *const chainPlan = R"json({
   "name": "chain",

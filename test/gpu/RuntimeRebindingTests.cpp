@@ -37,13 +37,7 @@ struct RebindingTest : RuntimeTest, testing::WithParamInterface<bool> {
     replay(*graph);
   }
   static Plan accumulate() {
-    std::string text = accumulatePlan;
-    const std::string variants = R"("variants": [)";
-    if (GetParam())
-      text.insert(text.find(variants) + variants.size(),
-                  R"({"entry": "accumulate_distances", "block": 32,
-                      "distances": [1]}, )");
-    return withKernels(text);
+    return withKernels(GetParam() ? accumulateWithDistances() : accumulatePlan);
   }
   void bind(const DeviceList &x, const DeviceList &g) {
     ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, x.members())));

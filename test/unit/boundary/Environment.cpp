@@ -68,6 +68,10 @@ heddle_executable *Executables::cuda() {
   static heddle_executable *const executable = cudaExecutable();
   return executable;
 }
+heddle_executable *Executables::cudaDistances() {
+  static heddle_executable *const executable = cudaDistancesExecutable();
+  return executable;
+}
 heddle_executable *Executables::cudaSum() {
   static heddle_executable *const executable = cudaSumExecutable();
   return executable;

@@ -45,6 +45,7 @@ struct Executables {
   static heddle_executable *loop();
   static heddle_executable *cuda();
   static heddle_executable *cudaSum();
+  static heddle_executable *cudaDistances();
 };
 
 /// Runs `body` in a child of fork(). Returns the result of `body`, or the

@@ -195,6 +195,13 @@ heddle_executable *cudaSumExecutable() {
   return executable;
 }
 
+heddle_executable *cudaDistancesExecutable() {
+  heddle_executable *executable = nullptr;
+  heddle_load_plan(withSource(runtime::test::accumulateWithDistances()).c_str(),
+                   &device, &executable);
+  return executable;
+}
+
 static bool replayHalving(Calls &calls, heddle_graph *graph, heddle_memory *x,
                           heddle_memory *y, int64_t count, int limit) {
   fill(0, 32);

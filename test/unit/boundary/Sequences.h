@@ -47,6 +47,7 @@ Outcome loadPlan();
 heddle_executable *cudaExecutable();
 /// An executable whose lists can be bound to other addresses in each step.
 heddle_executable *cudaSumExecutable();
+heddle_executable *cudaDistancesExecutable();
 /// As runOnCpu(), with memory of the device.
 Outcome runOnCuda(heddle_executable *loop, heddle_executable *sum);
 
