@@ -237,7 +237,7 @@ LogicalResult VariantAttr::verify(EmitError error, ScalarPassing,
                                   int64_t blocks, int64_t percent,
                                   int64_t columns, int64_t mostlyOver,
                                   int64_t parts, bool cluster,
-                                  int64_t minTiles) {
+                                  int64_t minElements) {
   if (blocks < 1 || blocks > 32)
     return error() << "expected 1 to 32 blocks on a multiprocessor, found "
                    << blocks;
@@ -263,11 +263,13 @@ LogicalResult VariantAttr::verify(EmitError error, ScalarPassing,
                       "'evict_first_l2_percent' and 'max_columns', found both";
   if (cluster && !parts)
     return error() << "expected 'max_parts' with 'cluster', found none";
-  if (minTiles < 0)
-    return error() << "expected 'min_tiles' of at least 1, found " << minTiles;
-  if (minTiles && (percent || columns || mostlyOver || parts))
-    return error() << "expected 'min_tiles' without another condition, found "
-                      "both";
+  if (minElements < 0)
+    return error() << "expected 'min_elements' of at least 1, found "
+                   << minElements;
+  if (minElements && (percent || columns || mostlyOver || parts))
+    return error()
+           << "expected 'min_elements' without another condition, found "
+              "both";
   return success();
 }
 
@@ -289,7 +291,7 @@ LogicalResult LaunchAttr::verify(EmitError error,
         }))
       return error() << "expected variants that differ in 'scalars', "
                         "'evict_first_l2_percent', 'max_columns', 'max_parts', "
-                        "'cluster' or 'min_tiles', found another "
+                        "'cluster' or 'min_elements', found another "
                      << variant;
   if (!waits.empty() && waits.size() != arrivals.size())
     return error() << "expected as many waits as arrivals, " << arrivals.size()

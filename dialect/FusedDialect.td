@@ -127,9 +127,9 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
     more columns than that. `max_parts` marks a variant whose entry has the form of parts of wide
     rows, and no other. It is used if blocks divide all rows into short parts, and no row has more
     blocks; if a block may have several parts, also if one block has a whole row. With `cluster`, the blocks of a row are a cluster, and clusters of so many blocks must fit on the device.
-    `mostly_over` alone marks a variant whose blocks hold long parts of very wide rows. `min_tiles` marks a variant for
+    `mostly_over` alone marks a variant whose blocks hold long parts of very wide rows. `min_elements` marks a variant for
     large lists, whose entry takes distances: how far the lists that the program only reads have moved since their
-    addresses were written into descriptors. It is used if there are at least so many tiles.
+    addresses were written into descriptors. It is used if there are at least so many elements.
 
     ```mlir
     #fused.variant<scalars = value, blocks = 6, evict_first_l2_percent = 97>
@@ -138,7 +138,7 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
     #fused.variant<max_parts = 16, cluster = true, scalars = value, blocks = 4>
     #fused.variant<max_parts = 256, scalars = value, blocks = 4>
     #fused.variant<mostly_over = 131072, scalars = value, blocks = 3>
-    #fused.variant<min_tiles = 16384, scalars = value, blocks = 6>
+    #fused.variant<min_elements = 16777216, scalars = value, blocks = 6>
     ```
   }];
   let parameters = (ins "ScalarPassing":$scalars, "int64_t":$blocks,
@@ -147,8 +147,8 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
                         DefaultValuedParameter<"int64_t", "0">:$mostlyOver,
                         DefaultValuedParameter<"int64_t", "0">:$maxParts,
                         DefaultValuedParameter<"bool", "false">:$cluster,
-                        DefaultValuedParameter<"int64_t", "0">:$minTiles);
-  let assemblyFormat = [{ `<` (`min_tiles` `=` $minTiles^ `,` ` `)? (`max_columns` `=` $maxColumns^ `,` ` `)?
+                        DefaultValuedParameter<"int64_t", "0">:$minElements);
+  let assemblyFormat = [{ `<` (`min_elements` `=` $minElements^ `,` ` `)? (`max_columns` `=` $maxColumns^ `,` ` `)?
                           (`mostly_over` `=` $mostlyOver^ `,` ` `)?
                           (`max_parts` `=` $maxParts^ `,` ` `)? (`cluster` `=` $cluster^ `,` ` `)? `scalars` `=` $scalars `,` `blocks` `=` $blocks
                           (`,` `evict_first_l2_percent` `=` $evictFirstL2Percent^)? `>` }];
@@ -159,7 +159,7 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
     bool isForParts() const { return getMaxParts() != 0; }
     bool isForClusters() const { return getCluster(); }
     bool isForLongParts() const { return getMostlyOver() != 0 && !isForHeldRows(); }
-    bool takesDistances() const { return getMinTiles() != 0; }
+    bool takesDistances() const { return getMinElements() != 0; }
   }];
 }
 

@@ -80,17 +80,12 @@ static constexpr size_t kDistanceOperands = 4;
 // Sweeps
 //===----------------------------------------------------------------------===//
 
-/// The least tiles for the entry that takes distances; 0 if the sweep has none.
-static int64_t distanceTiles(const SweepLayout &layout) {
-  if (layout.distanceSlots.empty() ||
-      layout.distanceSlots.size() > kDistanceOperands ||
-      KernelSignature::of(layout).arguments.size() >
-          runtime::kMostArgumentsBesideDistances)
-    return 0;
-  int64_t most = 1;
-  for (const SegmentLayout &segment : layout.segments)
-    most = std::max(most, segment.tile);
-  return std::max<int64_t>(kDistanceElements / most, 1);
+/// Whether the sweep has an entry that takes distances.
+static bool canTakeDistances(const SweepLayout &layout) {
+  return !layout.distanceSlots.empty() &&
+         layout.distanceSlots.size() <= kDistanceOperands &&
+         KernelSignature::of(layout).arguments.size() <=
+             runtime::kMostArgumentsBesideDistances;
 }
 
 /// The variants of a sweep. In a loop there is only one, by address, because a
@@ -103,7 +98,7 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
       context, ScalarPassing::address,
       residentBlocks(sweep, layout, ScalarPassing::address),
       /*evictFirstL2Percent=*/0, /*maxColumns=*/0,
-      /*mostlyOver=*/0, /*maxParts=*/0, /*cluster=*/false, /*minTiles=*/0);
+      /*mostlyOver=*/0, /*maxParts=*/0, /*cluster=*/false, /*minElements=*/0);
   if (isa<LoopOp>(sweep->getParentOp()))
     return {byAddress};
   bool replaces =
@@ -120,7 +115,7 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
                          : sweep.getReversed() ? kEvictFirstPercentOfReversed
                                                : kEvictFirstPercent,
                          /*maxColumns=*/0, /*mostlyOver=*/0,
-                         /*maxParts=*/0, /*cluster=*/false, /*minTiles=*/0));
+                         /*maxParts=*/0, /*cluster=*/false, /*minElements=*/0));
   };
   if (layout.rank != 2 && replaces)
     addByValue(/*evictFirst=*/true);
@@ -131,7 +126,7 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
         context, ScalarPassing::value, pairedBlocks(sweep, layout),
         /*evictFirstL2Percent=*/0, kPairedColumns,
         /*mostlyOver=*/kNarrowItems, /*maxParts=*/0, /*cluster=*/false,
-        /*minTiles=*/0));
+        /*minElements=*/0));
   // An entry for wider rows has fewer blocks, so narrower rows take longer in
   // it. One warp has rows of up to kWarpColumns columns in every entry.
   for (int64_t columns : layout.warpEntries) {
@@ -141,7 +136,7 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, ofWarps, /*evictFirstL2Percent=*/0,
         columns, /*mostlyOver=*/isFewer ? kWarpColumns : 0, /*maxParts=*/0,
-        /*cluster=*/false, /*minTiles=*/0));
+        /*cluster=*/false, /*minElements=*/0));
   }
   int64_t before = 0;
   for (int64_t columns : layout.heldEntries) {
@@ -149,7 +144,7 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, held, /*evictFirstL2Percent=*/0, columns,
         /*mostlyOver=*/held < blocks ? before : 0, /*maxParts=*/0,
-        /*cluster=*/false, /*minTiles=*/0));
+        /*cluster=*/false, /*minElements=*/0));
     before = columns;
   }
   if (layout.longParts)
@@ -157,23 +152,23 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
         context, ScalarPassing::value, longPartBlocks(sweep, layout),
         /*evictFirstL2Percent=*/0, /*maxColumns=*/0,
         runtime::mostShortColumns(layout.wholeColumns), /*maxParts=*/0,
-        /*cluster=*/false, /*minTiles=*/0));
+        /*cluster=*/false, /*minElements=*/0));
   if (exchangesInClusters(sweep, layout))
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, clusterBlocks(sweep, layout),
         /*evictFirstL2Percent=*/0, /*maxColumns=*/0, /*mostlyOver=*/0,
-        runtime::kMostClusterParts, /*cluster=*/true, /*minTiles=*/0));
+        runtime::kMostClusterParts, /*cluster=*/true, /*minElements=*/0));
   if (layout.heldParts && !layout.longParts)
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, partBlocks(sweep, layout),
         /*evictFirstL2Percent=*/0, /*maxColumns=*/0, /*mostlyOver=*/0,
         runtime::mostRowParts(layout.wholeColumns), /*cluster=*/false,
-        /*minTiles=*/0));
-  if (int64_t tiles = distanceTiles(layout))
+        /*minElements=*/0));
+  if (canTakeDistances(layout))
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, blocks, /*evictFirstL2Percent=*/0,
         /*maxColumns=*/0, /*mostlyOver=*/0, /*maxParts=*/0, /*cluster=*/false,
-        tiles));
+        kDistanceElements));
   addByValue(/*evictFirst=*/false);
   if (llvm::any_of(layout.scalars,
                    [](const ScalarSlot &slot) { return slot.isByValue; }))

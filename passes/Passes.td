@@ -406,7 +406,7 @@ def FusedConfigureLaunches : Pass<"fused-configure-launches", "::heddle::fused::
     ```mlir
     %p = fused.sweep schedule #fused.schedule<stream, ...> name "step"
         launch <variants = [<scalars = value, blocks = 6, evict_first_l2_percent = 97>,
-                            <min_tiles = 16384, scalars = value, blocks = 6>,
+                            <min_elements = 16777216, scalars = value, blocks = 6>,
                             <scalars = value, blocks = 6>, <scalars = address, blocks = 5>], arrive = [none]>
         result_buffers [0] (...) -> !list {...}
     ```

@@ -178,8 +178,8 @@ HEDDLE_EXPORT void heddle_graph_free(heddle_graph *graph);
  * null if the member is inactive or has no elements. ranks[m] is the number of
  * dimensions of member m. `extents` holds the extents of all members one after
  * the other, in elements. The arrays are copied, the tensors are not. The
- * binding takes effect at the next prepare or replay. New pointers cost one
- * small copy, never a compilation. */
+ * binding takes effect at the next prepare or replay. New pointers cost some
+ * microseconds, never a compilation. */
 HEDDLE_EXPORT heddle_status heddle_bind_list(
     heddle_graph *graph, const char *name, heddle_dtype dtype, size_t members,
     void *const *pointers, const int *ranks, const int64_t *extents);

@@ -269,7 +269,7 @@ public:
 
   /// Binds a list argument to one tensor per member, from the next prepare or
   /// replay on. The vector is copied, the tensors are not. New pointers cost
-  /// one small copy, never a compilation.
+  /// some microseconds, never a compilation.
   Status bindList(const std::string &name, heddle_dtype dtype,
                   const std::vector<Tensor> &members) {
     detail::Arrays arrays(members);

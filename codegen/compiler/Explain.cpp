@@ -189,6 +189,8 @@ static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles,
   for (const PlanVariant &variant : node.variants)
     if (!variant.fitsL2 && (!variant.maxTiles || tiles <= *variant.maxTiles) &&
         (!variant.minTiles || tiles >= *variant.minTiles) &&
+        (!variant.minElements ||
+         shapes.elementsOfTable(node.table) >= *variant.minElements) &&
         (!variant.maxColumns ||
          shapes.widestOf(node.table) <= *variant.maxColumns) &&
         (!variant.mostlyOver ||

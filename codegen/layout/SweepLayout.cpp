@@ -144,16 +144,19 @@ int32_t Builder::indexOfResult(Value yielded, Type type,
   return levels.of(yielded).level == Level::column ? kJ : kI;
 }
 
-/// Elements of arguments that no operation of the program replaces.
+/// Elements of arguments that no operation of the program replaces. No slot in
+/// which another segment has values of the members of such an argument: the
+/// launch that ends members reads them, and takes no distances.
 void Builder::findDistanceSlots() {
-  llvm::BitVector slots(layout.pointers);
+  llvm::BitVector slots(layout.pointers), others(layout.pointers);
   for (const SegmentLayout &segment : layout.segments)
     for (auto [position, slot] : llvm::enumerate(segment.operands)) {
       const Buffer &buffer = buffers[slot.buffer];
-      if (slot.index == kI && foreach::isList(buffer.type) &&
-          buffer.role == BufferRole::argument && !buffer.donated)
-        slots.set(position);
+      if (foreach::isList(buffer.type) && buffer.role == BufferRole::argument &&
+          !buffer.donated)
+        (slot.index == kI ? slots : others).set(position);
     }
+  slots.reset(others);
   layout.distanceSlots.assign(slots.set_bits_begin(), slots.set_bits_end());
 }
 

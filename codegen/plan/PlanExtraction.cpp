@@ -203,7 +203,7 @@ static LogicalResult addVariants(PlanNode &node, fused::SweepOp sweep,
       variant.maxParts = from.getMaxParts();
     variant.cluster = from.isForClusters();
     if (from.takesDistances()) {
-      variant.minTiles = from.getMinTiles();
+      variant.minElements = from.getMinElements();
       variant.distances.assign(layout.distanceSlots.begin(),
                                layout.distanceSlots.end());
     }

@@ -248,6 +248,14 @@ int64_t PlanShapes::tilesOf(int table) const {
   return tiles;
 }
 
+int64_t PlanShapes::elementsOfTable(int table) const {
+  int64_t elements = 0;
+  for (const PlanSegment &segment : plan.tables[table].segments)
+    if (segment.count)
+      elements = addCounts(elements, elementsOf(segment.count->buffer));
+  return elements;
+}
+
 int64_t PlanShapes::blocksPerTile(int number) const {
   const PlanTable &table = plan.tables[number];
   runtime::RowPartCount parts;

@@ -49,6 +49,8 @@ public:
   /// The number of elements of all members, at most INT64_MAX.
   int64_t elementsOf(int buffer) const;
   int64_t tilesOf(int table) const;
+  /// The number of elements of all members of a table of rank 1.
+  int64_t elementsOfTable(int table) const;
   /// The number of member descriptors.
   int64_t membersOf(int table) const;
   /// The number of blocks that divide the rows of a tile; 1 if none do.

@@ -1,4 +1,4 @@
-//===- Distances.cpp - How far the operands of a launch have moved --------===//
+//===- Distances.cpp - How far operands have moved ------------------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,14 +14,14 @@ using namespace llvm;
 namespace heddle::runtime {
 
 Distances::Distances(int table, ArrayRef<int> slots)
-    : table(table), slots(slots) {
+    : number(table), slots(slots) {
   if (!slots.empty())
     values.resize(kMostDistances / slots.size() * slots.size());
 }
 
-bool Distances::add(int ofTable, int slot, size_t member, int64_t distance) {
+bool Distances::add(int table, int slot, size_t member, int64_t distance) {
   auto found = find(slots, slot);
-  if (ofTable != table || found == slots.end() || member >= members())
+  if (table != number || found == slots.end() || member >= members())
     return false;
   values[(found - slots.begin()) * members() + member] += distance;
   return true;
@@ -38,7 +38,7 @@ Distances::moves(const Plan &plan, const TableDescriptors &descriptors) const {
     if (none_of(own, [](int64_t distance) { return distance != 0; }))
       continue;
     OperandMoves &moves = launches.emplace_back(
-        OperandMoves::of(plan, table, descriptors, slot * sizeof(void *),
+        OperandMoves::of(plan, number, descriptors, slot * sizeof(void *),
                          /*firstMember=*/0, count));
     copy(own, moves.distance);
   }

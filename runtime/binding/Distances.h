@@ -1,5 +1,4 @@
-//===- Distances.h - How far the operands of a launch have moved -*- C++
-//-*-===//
+//===- Distances.h - How far operands have moved ----------------*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,12 +37,12 @@ public:
   /// The launches that write moved addresses into the descriptors of the table.
   std::vector<OperandMoves> moves(const Plan &plan,
                                   const TableDescriptors &descriptors) const;
-  int ofTable() const { return table; }
+  int table() const { return number; }
   /// Sets all distances to 0.
   void clear();
 
   bool operator==(const Distances &other) const {
-    return table == other.table && slots == other.slots &&
+    return number == other.number && slots == other.slots &&
            values == other.values;
   }
 
@@ -51,7 +50,7 @@ private:
   /// The number of members of which each slot has distances.
   size_t members() const { return values.size() / slots.size(); }
 
-  int table = -1;
+  int number = -1; ///< of the table
   llvm::SmallVector<int, 2> slots;
   std::vector<int64_t> values; ///< by slot, then by member
 };

@@ -95,8 +95,11 @@ Error Layout::Resolver::sizeTables() {
               StatusCode::BadInput,
               "table '{0}': expected fewer than 2^31 tiles, found more",
               table.name);
-        if (table.rank != 2)
+        if (table.rank != 2) {
+          view.elements =
+              SaturatingAdd<uint64_t>(view.elements, segment.count ? count : 0);
           continue;
+        }
         if (columns > (maxElements - view.columnTotal) / own)
           return makeError(
               StatusCode::BadInput,

@@ -69,6 +69,7 @@ struct TableView {
   int blocksPerTile = 1;
   /// The most parts of a row that several blocks divide, otherwise 1.
   int partsPerTile = 1;
+  int64_t elements = 0;              ///< of active members (rank 1)
   int64_t columnTotal = 0;           ///< columns over all tiles (rank 2)
   int64_t narrowest = 0, widest = 0; ///< columns of an active member (rank 2)
   int64_t longest = 0;               ///< rows of an active member (rank 2)

@@ -31,16 +31,16 @@ struct MovedOperand {
 };
 } // namespace
 
-using IsElsewhere = function_ref<bool(const Rebinding::Slot &, int64_t)>;
+using TakeElsewhere = function_ref<bool(const Rebinding::Slot &, int64_t)>;
 
 static std::vector<MovedOperand> byOperand(const Plan &plan,
                                            const Rebinding &rebinding,
                                            ArrayRef<MovedMember> moved,
-                                           IsElsewhere isElsewhere) {
+                                           TakeElsewhere takeElsewhere) {
   std::vector<MovedOperand> operands;
   for (const MovedMember &member : moved)
     for (const Rebinding::Slot &slot : rebinding.slotsOf(member)) {
-      if (isElsewhere && isElsewhere(slot, member.distance))
+      if (takeElsewhere && takeElsewhere(slot, member.distance))
         continue;
       size_t bytes = DescriptorLayout(plan.tables[slot.table]).bytes();
       size_t offset = slot.offset % bytes;
@@ -84,10 +84,10 @@ std::vector<OperandMoves> operandMoves(const Plan &plan,
                                        const Rebinding &rebinding,
                                        ArrayRef<MovedMember> moved,
                                        ArrayRef<TableDescriptors> tables,
-                                       IsElsewhere isElsewhere) {
+                                       TakeElsewhere takeElsewhere) {
   std::vector<OperandMoves> launches;
   for (const MovedOperand &operand :
-       byOperand(plan, rebinding, moved, isElsewhere)) {
+       byOperand(plan, rebinding, moved, takeElsewhere)) {
     ArrayRef<Move> rest = operand.moves;
     while (!rest.empty()) {
       int first = rest.front().descriptor;

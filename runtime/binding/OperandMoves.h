@@ -52,13 +52,13 @@ static_assert(sizeof(OperandMoves) == 48 + 8 * OperandMoves::kMost &&
               "a kernel reads this layout");
 
 /// The launches that give `moved` their new addresses. `tables` has the
-/// descriptors of each table. An operand slot moves by no launch if
-/// `isElsewhere`, called once with each slot and its distance, returns true.
+/// descriptors of each table. `takeElsewhere` is called once with each
+/// operand slot and its distance. If it returns true, no launch moves the slot.
 std::vector<OperandMoves> operandMoves(
     const Plan &plan, const Rebinding &rebinding,
     llvm::ArrayRef<MovedMember> moved, llvm::ArrayRef<TableDescriptors> tables,
     llvm::function_ref<bool(const Rebinding::Slot &slot, int64_t distance)>
-        isElsewhere = nullptr);
+        takeElsewhere = nullptr);
 
 } // namespace heddle::runtime
 

@@ -132,10 +132,10 @@ Error Graph::issue(std::vector<Step> &list, CUstream stream) {
   }
   if (Error error = loadCapturedKernels(list))
     return error;
+  if (Error error = writeDistances())
+    return error;
   captured = true;
   if (Error error = writeStaleSlots())
-    return error;
-  if (Error error = writeDistances())
     return error;
   auto launchOf = [](Step &step) -> Launch & {
     return step.captured ? *step.captured : step.launch;

@@ -109,6 +109,7 @@ private:
   llvm::Error writeSlot(int buffer, const char *bytes, CUstream stream);
   llvm::Error writeStaleSlots();
   llvm::Error writeDistances();
+  llvm::Error launchDistances(CUstream stream);
   llvm::Error launchMoves(OperandMoves &moves, CUstream stream);
   llvm::Error createOwnStream();
   /// Calls `action`, which may use driver functions that a capture on this

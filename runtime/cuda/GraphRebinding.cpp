@@ -29,7 +29,7 @@ Error Graph::move(const Rebinding &rebinding, ArrayRef<MovedMember> moved,
       return event.takeError();
     replayed = std::move(*event);
   }
-  auto takesDistance = [&](const Rebinding::Slot &slot, int64_t distance) {
+  auto takeDistance = [&](const Rebinding::Slot &slot, int64_t distance) {
     // A captured step reads the descriptors alone.
     if (captured)
       return false;
@@ -45,7 +45,7 @@ Error Graph::move(const Rebinding &rebinding, ArrayRef<MovedMember> moved,
   };
   bool hadMoved = instance.hasMoved;
   for (OperandMoves &moves :
-       operandMoves(plan(), rebinding, moved, descriptors, takesDistance))
+       operandMoves(plan(), rebinding, moved, descriptors, takeDistance))
     if (Error error = launchMoves(moves, stream))
       return error;
   if (instance.hasMoved && !hadMoved)
@@ -70,6 +70,18 @@ Error Graph::launchMoves(OperandMoves &moves, CUstream stream) {
   return Error::success();
 }
 
+/// Launches the kernels that write moved addresses into the descriptors.
+Error Graph::launchDistances(CUstream stream) {
+  for (unsigned node : instance.nodesOfDistances) {
+    const Distances &distances = instance.launches[node]->distances;
+    for (OperandMoves &moves :
+         distances.moves(plan(), descriptors[distances.table()]))
+      if (Error error = launchMoves(moves, stream))
+        return error;
+  }
+  return Error::success();
+}
+
 /// Writes moved addresses into the descriptors, before a step is captured: its
 /// launches read no distances that change later. Waits for the submitted
 /// replays, which read the descriptors.
@@ -78,23 +90,19 @@ Error Graph::writeDistances() {
     return Error::success();
   // If this fails, it may have written a part.
   binding.requireLayout();
-  if (Error error = whileCapturing([&]() -> Error {
-        HEDDLE_DRIVER_CALL(device->driver(), cuEventSynchronize,
-                           replayed.get());
-        if (Error error = createOwnStream())
-          return error;
-        for (unsigned node : instance.nodesOfDistances) {
-          Distances &distances = instance.launches[node]->distances;
-          for (OperandMoves &moves :
-               distances.moves(plan(), descriptors[distances.ofTable()]))
-            if (Error error = launchMoves(moves, ownStream.get()))
-              return error;
-        }
-        HEDDLE_DRIVER_CALL(device->driver(), cuStreamSynchronize,
-                           ownStream.get());
-        return Error::success();
-      }))
-    return error;
+  Error failure = whileCapturing([&]() -> Error {
+    HEDDLE_DRIVER_CALL(device->driver(), cuEventSynchronize, replayed.get());
+    if (Error error = createOwnStream())
+      return error;
+    Error launched = launchDistances(ownStream.get());
+    // Also after an error: another layout follows, with other descriptors.
+    if (CUresult result = device->driver().cuStreamSynchronize(ownStream.get());
+        result && !launched)
+      return driverError(device->driver(), result, "cuStreamSynchronize");
+    return launched;
+  });
+  if (failure)
+    return failure;
   for (unsigned node : instance.nodesOfDistances) {
     instance.launches[node]->distances.clear();
     instance.change(node);

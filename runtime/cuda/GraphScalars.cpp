@@ -48,8 +48,8 @@ Error Graph::scalarChanged(int buffer, const ScalarBytes &bytes, void *stream) {
   return Error::success();
 }
 
-/// Sets the parameters of the nodes whose scalars changed. Submitted replays
-/// keep their values.
+/// Sets the parameters of the nodes whose scalars or distances changed.
+/// Submitted replays keep their values.
 Error Graph::updateChanged() {
   const Driver &driver = device->driver();
   while (!instance.changedNodes.empty()) {
@@ -95,9 +95,6 @@ Error Graph::writeSlot(int buffer, const char *bytes, CUstream stream) {
   return Error::success();
 }
 
-/// Writes the slots that do not have the last value. The caller's stream is
-/// being captured, so this uses a stream of the graph and waits for it. No
-/// submitted replay reads these slots.
 Error Graph::createOwnStream() {
   if (ownStream)
     return Error::success();
@@ -108,6 +105,9 @@ Error Graph::createOwnStream() {
   return Error::success();
 }
 
+/// Writes the slots that do not have the last value. The caller's stream is
+/// being captured, so this uses a stream of the graph and waits for it. No
+/// submitted replay reads these slots.
 Error Graph::writeStaleSlots() {
   if (none_of(slotStale, [](bool stale) { return stale; }))
     return Error::success();

@@ -35,10 +35,15 @@ Error StepBuilder::compile() {
   std::vector<std::string> entries;
   for (const PlanNode &node : plan.graph.nodes) {
     // Entries for distances are not compiled before a list is large.
-    for (const PlanVariant &variant : node.variants)
-      if (!variant.distances.empty() &&
-          holds(node, variant, /*forCapture=*/false))
-        entries.push_back(variant.entry);
+    if (any_of(node.variants, [](const PlanVariant &variant) {
+          return !variant.distances.empty();
+        })) {
+      auto first = find_if(node.variants, [&](const PlanVariant &variant) {
+        return holds(node, variant, /*forCapture=*/false);
+      });
+      if (first != node.variants.end() && !first->distances.empty())
+        entries.push_back(first->entry);
+    }
     if (auto parts = node.panel ? sizeClassesOf(node) : std::nullopt)
       for (const PanelMembers &part : *parts)
         classes.push_back(part.shape);
@@ -242,6 +247,9 @@ bool StepBuilder::holds(const PlanNode &node, const PlanVariant &variant,
   int64_t tiles = tilesOfNode(node).first;
   if ((variant.maxTiles && tiles > *variant.maxTiles) ||
       (variant.minTiles && tiles < *variant.minTiles))
+    return false;
+  if (variant.minElements &&
+      layout.tables()[node.table].elements < *variant.minElements)
     return false;
   if (variant.fitsL2 &&
       static_cast<double>(layout.tables()[node.table].elementBytes) >

@@ -454,11 +454,30 @@ private:
                    Twine(plan.tables[node.table].pointers) + "), found " +
                    Twine(slot));
       before = slot;
+      // Kernels of ends read such an operand, and take no distances.
+      for (const PlanSegment &segment : plan.tables[node.table].segments) {
+        if (slot >= static_cast<int>(segment.operands.size()))
+          continue;
+        const PlanOperand &operand = segment.operands[slot];
+        const PlanBuffer &buffer = plan.buffers[operand.buffer];
+        if (buffer.kind == BufferKind::List &&
+            buffer.role == BufferRole::Argument &&
+            !written.test(operand.buffer) &&
+            operand.index == OperandIndex::None)
+          return bad(name + "expected elements in slot " + Twine(slot) +
+                     " of each segment, found values of members, '" +
+                     buffer.name + "'");
+      }
     }
-    if (node.arguments.size() > kMostArgumentsBesideDistances)
-      return bad(
-          name + "expected at most " + Twine(kMostArgumentsBesideDistances) +
-          " arguments before them, found " + Twine(node.arguments.size()));
+    size_t tables = count_if(node.arguments, [](const PlanArgument &argument) {
+      return argument.kind == ArgumentKind::Table;
+    });
+    if (tables != 1 || node.arguments.size() > kMostArgumentsBesideDistances)
+      return bad(name + "expected one table and at most " +
+                 Twine(kMostArgumentsBesideDistances - 1) +
+                 " other arguments before them, found " +
+                 counted(tables, "table") + " and " +
+                 counted(node.arguments.size() - tables, "other argument"));
     // Another kernel of the table would read the addresses without distances.
     bool isShared = false;
     forEachNode(plan.graph, [&](const PlanNode &other) {
@@ -501,6 +520,10 @@ private:
         return bad("variant '" + variant.entry +
                    "': expected at least 0 bytes of shared memory, found " +
                    Twine(variant.sharedBytes));
+      if (variant.minElements &&
+          (node.table < 0 || plan.tables[node.table].rank != 1))
+        return bad("variant '" + variant.entry +
+                   "': min_elements: expected a node with a table of rank 1");
       // JSON has no infinity, but its readers accept 1e999.
       if (variant.fitsL2 &&
           !(*variant.fitsL2 >= 0 && std::isfinite(*variant.fitsL2)))

@@ -234,6 +234,8 @@ struct PlanVariant {
   bool scalarsByValue = false;
   std::optional<int64_t> maxTiles;
   std::optional<int64_t> minTiles;
+  /// The table has at least so many elements.
+  std::optional<int64_t> minElements;
   /// The bytes of the element operands are at most this multiple of the L2
   /// cache.
   std::optional<double> fitsL2;
@@ -252,8 +254,8 @@ struct PlanVariant {
 
   /// Whether the variant has a `when`.
   bool hasPredicate() const {
-    return maxTiles || minTiles || fitsL2 || maxColumns || mostlyOver ||
-           maxParts;
+    return maxTiles || minTiles || minElements || fitsL2 || maxColumns ||
+           mostlyOver || maxParts;
   }
 };
 

@@ -311,16 +311,18 @@ static bool fromJSON(const json::Value &value, PlanVariant &out,
     if (const json::Object *terms = when->getAsObject())
       for (const auto &term : *terms)
         if (term.first != "max_tiles" && term.first != "min_tiles" &&
-            term.first != "fits_l2" && term.first != "max_columns" &&
-            term.first != "mostly_over" && term.first != "max_parts") {
+            term.first != "min_elements" && term.first != "fits_l2" &&
+            term.first != "max_columns" && term.first != "mostly_over" &&
+            term.first != "max_parts") {
           path.field("when")
               .field(term.first)
-              .report("expected 'max_tiles', 'min_tiles', 'fits_l2', "
-                      "'max_columns', 'mostly_over' or 'max_parts'");
+              .report("expected 'max_tiles', 'min_tiles', 'min_elements', "
+                      "'fits_l2', 'max_columns', 'mostly_over' or 'max_parts'");
           return false;
         }
     if (!predicate || !predicate.map("max_tiles", out.maxTiles) ||
         !predicate.map("min_tiles", out.minTiles) ||
+        !predicate.map("min_elements", out.minElements) ||
         !predicate.map("fits_l2", out.fitsL2) ||
         !predicate.map("max_columns", out.maxColumns) ||
         !predicate.map("mostly_over", out.mostlyOver) ||
@@ -555,6 +557,8 @@ static json::Value toJSON(const PlanVariant &variant) {
     when["max_tiles"] = *variant.maxTiles;
   if (variant.minTiles)
     when["min_tiles"] = *variant.minTiles;
+  if (variant.minElements)
+    when["min_elements"] = *variant.minElements;
   if (variant.fitsL2)
     when["fits_l2"] = *variant.fitsL2;
   if (variant.maxColumns)

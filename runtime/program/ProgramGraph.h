@@ -81,7 +81,8 @@ protected:
   /// Updates memory, tables and graph to `next`. If this fails, the previous
   /// layout is kept.
   virtual llvm::Error update(Layout &next, void *stream) = 0;
-  /// Writes the addresses of moved members to the tables, ordered on `stream`.
+  /// Passes the addresses of moved members to later replays, ordered on
+  /// `stream`.
   /// If this fails, update() follows before the next replay.
   virtual llvm::Error move(const Rebinding &rebinding,
                            llvm::ArrayRef<MovedMember> moved, void *stream) = 0;

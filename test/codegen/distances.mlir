@@ -4,9 +4,8 @@
 // RUN: %python %S/Inputs/plan_distances.py < %t | FileCheck %s --check-prefix=PLAN
 // RUN: %heddle emit %s | FileCheck %s
 
-// Slot 1 is of `c` or `a`, slot 2 of `b`. A tile of `x` has 8192 elements, so 2^24
-// elements have 2048.
-// PLAN:     both: distances 1 2, from 2048 tiles
+// Slot 1 is of `c` or `a`, slot 2 of `b`.
+// PLAN:     both: distances 1 2, from 16777216 elements
 // PLAN-NOT: distances
 
 // CHECK:      struct alignas(16) both_tile_0 {

@@ -10,7 +10,7 @@
 // PLAN:      2 nodes: kernel kernel
 // PLAN-NEXT: edges: 0->1 programmatic
 // PLAN-NEXT: parts: parts_evict_first value when fits_l2
-// PLAN-NEXT: parts: parts_distances value when min_tiles
+// PLAN-NEXT: parts: parts_distances value when min_elements
 // PLAN-NEXT: parts: parts_tiles value
 // PLAN-NEXT: parts: parts_tiles_by_address address
 // PLAN-NEXT: parts_ends: parts_ends value

@@ -114,8 +114,8 @@ fused.program @cluster_without_parts(%x: !list) {
 fused.program @no_tiles(%x: !list) {
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
       // expected-error@+2 {{failed to parse Fused_Launch parameter 'variants'}}
-      // expected-error@+1 {{expected 'min_tiles' of at least 1, found -1}}
-      launch <variants = [<min_tiles = -1, scalars = value, blocks = 4>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+      // expected-error@+1 {{expected 'min_elements' of at least 1, found -1}}
+      launch <variants = [<min_elements = -1, scalars = value, blocks = 4>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }
 
@@ -125,8 +125,8 @@ fused.program @no_tiles(%x: !list) {
 fused.program @tiles_and_percent(%x: !list) {
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
       // expected-error@+2 {{failed to parse Fused_Launch parameter 'variants'}}
-      // expected-error@+1 {{expected 'min_tiles' without another condition, found both}}
-      launch <variants = [<min_tiles = 9, scalars = value, blocks = 4, evict_first_l2_percent = 97>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+      // expected-error@+1 {{expected 'min_elements' without another condition, found both}}
+      launch <variants = [<min_elements = 9, scalars = value, blocks = 4, evict_first_l2_percent = 97>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }
 
@@ -135,7 +135,7 @@ fused.program @tiles_and_percent(%x: !list) {
 !list = !foreach.list<tensor<?xf32>>
 fused.program @same_variants(%x: !list) {
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
-      // expected-error@+1 {{expected variants that differ in 'scalars', 'evict_first_l2_percent', 'max_columns', 'max_parts', 'cluster' or 'min_tiles', found another}}
+      // expected-error@+1 {{expected variants that differ in 'scalars', 'evict_first_l2_percent', 'max_columns', 'max_parts', 'cluster' or 'min_elements', found another}}
       launch <variants = [<scalars = value, blocks = 4>, <scalars = value, blocks = 2>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }

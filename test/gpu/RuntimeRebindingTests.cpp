@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A list that is bound to other addresses with the same shapes costs one copy,
-// and gives the results of a fresh graph. Everything else takes the general
-// path.
+// A list that is bound to other addresses with the same shapes costs one launch
+// or new parameters, and gives the results of a fresh graph. Everything else
+// takes the general path.
 //
 //===----------------------------------------------------------------------===//
 

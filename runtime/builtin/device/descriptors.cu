@@ -97,7 +97,7 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
 }
 
 // Members of a table whose addresses of one operand changed. Mirrors OperandMoves in
-// runtime/cuda/GraphRebinding.cpp. Offsets are in bytes, in a descriptor.
+// runtime/binding/OperandMoves.h. Offsets are in bytes, in a descriptor.
 struct heddle_moves {
   char *members, *tiles;
   int bytes; // of a descriptor

@@ -8,4 +8,4 @@ for node in plan["nodes"]:
     for variant in node.get("variants", []):
         if "distances" in variant:
             slots = " ".join(map(str, variant["distances"]))
-            print(f"{node['name']}: distances {slots}, from {variant['when']['min_tiles']} tiles")
+            print(f"{node['name']}: distances {slots}, from {variant['when']['min_elements']} elements")

@@ -250,19 +250,32 @@ void CudaOnCpuGraph::moveAway(Table &table, const PlanTable &planned,
   table.movedTable.tiles = table.movedTiles.data();
   size_t members = kMostDistances / variant.distances.size();
   table.distances.assign(members * variant.distances.size(), 0);
-  for (auto [k, distance] : enumerate(table.distances))
-    distance = k % 3 == 2 ? 0 : (int64_t(k * 7919 % 4001) - 2000) * 16;
   for (int tile = 0; tile < table.table.tileCount; ++tile) {
     char *descriptor = table.movedTiles.data() + tile * layout.bytes();
     int32_t member;
     std::memcpy(&member, descriptor + layout.memberOffset(), sizeof(member));
     for (auto [nth, slot] : enumerate(variant.distances)) {
-      if (member >= static_cast<int>(members))
+      int32_t segment;
+      std::memcpy(&segment, descriptor + layout.memberOffset() + 4,
+                  sizeof(segment));
+      // As in a rebinding, arguments move that the program only reads.
+      ArrayRef<PlanOperand> operands = planned.segments[segment].operands;
+      if (member >= static_cast<int>(members) ||
+          slot >= static_cast<int>(operands.size()))
         continue;
+      const PlanOperand &operand = operands[slot];
+      const PlanBuffer &buffer = plan().buffers[operand.buffer];
+      if (buffer.kind != BufferKind::List || buffer.donated ||
+          buffer.role != BufferRole::Argument ||
+          operand.index == OperandIndex::Length)
+        continue;
+      size_t k = nth * members + member;
+      table.distances[k] =
+          k % 3 == 2 ? 0 : (int64_t(k * 7919 % 4001) - 2000) * 16;
       int64_t address;
       char *at = descriptor + slot * sizeof(void *);
       std::memcpy(&address, at, sizeof(address));
-      address -= table.distances[nth * members + member];
+      address -= table.distances[k];
       std::memcpy(at, &address, sizeof(address));
     }
   }
@@ -301,11 +314,13 @@ CudaOnCpuGraph::launchOf(const PlanNode &node, const PlanVariant &variant,
         launch.together =
             std::max<unsigned>(launch.together, table.blocksPerTile);
       members = std::max<int64_t>(members, table.memberCount);
-      if (!variant.distances.empty()) {
-        moveAway(tables[argument.index], plan().tables[argument.index],
-                 variant);
-        launch.slots.back() = &tables[argument.index].movedTable;
-      }
+      Table &own = tables[argument.index];
+      if (!variant.distances.empty())
+        moveAway(own, plan().tables[argument.index], variant);
+      // The launch that ends members reads the same descriptors.
+      bool ends = node.part == SweepPart::Ends && !own.movedTiles.empty();
+      if (!variant.distances.empty() || ends)
+        launch.slots.back() = &own.movedTable;
       break;
     }
     case ArgumentKind::Buffer:

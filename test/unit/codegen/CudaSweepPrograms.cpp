@@ -19,6 +19,25 @@ func.func @scale(%x: !list {foreach.donate = 0 : i64}, %by: !num {foreach.defaul
   return %y : !list
 })mlir");
 
+  // The second operand of one segment has elements, that of the other a value
+  // of each member, which the launch that ends members reads. So its address is
+  // never a distance.
+  programs.add("ElementsBesideMemberValues", R"mlir(
+func.func @elements_beside_member_values(%x: !list, %a: !list, %y: !foreach.list<tensor<?xbf16>>, %s: !each) -> (!each, !each) {
+  %m = foreach.reduce add along member (%x = %x, %a = %a : !list) -> !each {
+    %1 = arith.mulf %x, %a : f32
+    foreach.yield %1 : f32
+  }
+  %n0 = foreach.reduce add along member (%y = %y as f32 : !foreach.list<tensor<?xbf16>>) -> !each {
+    foreach.yield %y : f32
+  }
+  %n = foreach.map (%n0 = %n0, %s = %s : !each) -> !each {
+    %1 = arith.mulf %n0, %s : f32
+    foreach.yield %1 : f32
+  }
+  return %m, %n : !each, !each
+})mlir");
+
   // Scalar arguments of types that CUDA's `__ldg` does not read.
   programs.add("ScalarsOfAllTypes", R"mlir(
 func.func @scalars_of_all_types(%x: !list {foreach.donate = 0 : i64}, %flag: tensor<i1>, %half: tensor<f16>,

@@ -315,7 +315,48 @@ TEST(PlanValidation, Distances) {
                     p.graph.nodes[0].arguments.resize(
                         25, {ArgumentKind::Scalar, 1});
                   }),
-                  "expected at most 24 arguments before them, found 25");
+                  "expected one table and at most 23 other arguments before "
+                  "them, found 1 table and 24 other arguments");
+  EXPECT_CONTAINS(says([](Plan &p, PlanVariant &) {
+                    p.graph.nodes[0].arguments[0] = {ArgumentKind::Buffer, 1};
+                  }),
+                  "found 0 tables and 2 other arguments");
+  EXPECT_CONTAINS(says([](Plan &p, PlanVariant &) {
+                    p.graph.nodes[0].arguments.push_back(
+                        {ArgumentKind::Table, 0});
+                  }),
+                  "found 2 tables and 1 other argument");
+  // The operand of another segment may be a value of members.
+  auto withValues = [](bool written) {
+    return [written](Plan &p, PlanVariant &) {
+      PlanBuffer values = p.buffers[0];
+      values.name = "values";
+      values.rank = 0;
+      values.donated = false;
+      p.buffers.push_back(values);
+      int buffer = p.buffers.size() - 1;
+      PlanSegment segment = p.tables[0].segments[0];
+      segment.operands = {{buffer, OperandIndex::None}};
+      segment.count.reset();
+      segment.alignTiles = false;
+      p.tables[0].segments.push_back(segment);
+      if (written)
+        p.graph.nodes[1].writes.push_back(buffer);
+    };
+  };
+  EXPECT_CONTAINS(says(withValues(false)),
+                  "distances: expected elements in slot 0 of each segment, "
+                  "found values of members, 'values'");
+  Plan written = parsed(scalarsPlan);
+  written.graph.nodes[0].variants[0].distances = {0};
+  withValues(true)(written, written.graph.nodes[0].variants[0]);
+  EXPECT_TRUE(succeeded(validatePlan(written)));
+  EXPECT_CONTAINS(
+      invalid(loopPlan,
+              [](Plan &p) {
+                p.graph.nodes[2].body.nodes[0].variants[0].minElements = 8;
+              }),
+      "min_elements: expected a node with a table of rank 1");
   Plan plan = parsed(scalarsPlan);
   plan.graph.nodes[0].variants[0].distances = {0};
   plan = cantFail(parsePlan(formatv("{0:2}", planToJSON(plan)).str()));

@@ -22,6 +22,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -52,30 +53,54 @@ thread_local CUstreamCaptureMode captureMode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 int contextObject;
 std::atomic<CUgraphConditionalHandle> nextCondition{1};
 
-/// Work that was submitted to streams and has not run, in the order of
-/// submission.
-std::vector<std::function<void()>> pending;
+/// Work that was submitted to a stream and has not run; null: to all streams.
+struct Work {
+  std::function<void()> run;
+  CUstream stream;
+  size_t number; ///< in the order of submission, from 1
+};
+std::vector<Work> pending;
+size_t submitted = 0;
 std::atomic<bool> deferring{false};
 
-void runPending() {
-  std::vector<std::function<void()>> submitted;
+/// Runs the work up to a number.
+void runPending(size_t last = SIZE_MAX) {
+  std::vector<Work> first;
   {
     std::lock_guard<std::mutex> lock(mutex);
-    submitted.swap(pending);
+    auto end =
+        std::find_if(pending.begin(), pending.end(),
+                     [&](const Work &work) { return work.number > last; });
+    first.assign(std::make_move_iterator(pending.begin()),
+                 std::make_move_iterator(end));
+    pending.erase(pending.begin(), end);
   }
-  for (const auto &work : submitted)
-    work();
+  for (const Work &work : first)
+    work.run();
 }
-/// Runs work of a stream, now or when the host waits.
-CUresult submit(std::function<void()> work) {
-  if (!deferring)
-    return work(), CUDA_SUCCESS;
-  std::lock_guard<std::mutex> lock(mutex);
-  pending.push_back(std::move(work));
+/// Runs work of a stream, now or when the host waits. Work of a stream does not
+/// wait for that of another.
+CUresult submit(std::function<void()> work, CUstream stream = nullptr) {
+  bool waits = deferring;
+  if (waits) {
+    std::lock_guard<std::mutex> lock(mutex);
+    ++submitted;
+    waits = !stream || pending.empty() ||
+            std::any_of(pending.begin(), pending.end(), [&](const Work &other) {
+              return !other.stream || other.stream == stream;
+            });
+    if (waits)
+      pending.push_back({std::move(work), stream, submitted});
+  }
+  if (!waits)
+    work();
   return CUDA_SUCCESS;
 }
 
-struct Event {};
+/// An event, after all work up to a number.
+struct Event {
+  size_t number = 0;
+};
 
 Graph *graphOf(CUgraph graph) { return reinterpret_cast<Graph *>(graph); }
 Stream *streamOf(CUstream stream) {
@@ -334,9 +359,12 @@ EXPORT CUresult cuEventDestroy(CUevent event) {
   runPending();
   return delete reinterpret_cast<Event *>(event), CUDA_SUCCESS;
 }
-EXPORT CUresult cuEventRecord(CUevent, CUstream) { return CUDA_SUCCESS; }
-EXPORT CUresult cuEventSynchronize(CUevent) {
-  return runPending(), CUDA_SUCCESS;
+EXPORT CUresult cuEventRecord(CUevent event, CUstream) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return reinterpret_cast<Event *>(event)->number = submitted, CUDA_SUCCESS;
+}
+EXPORT CUresult cuEventSynchronize(CUevent event) {
+  return runPending(reinterpret_cast<Event *>(event)->number), CUDA_SUCCESS;
 }
 EXPORT CUresult cuEventElapsedTime(float *milliseconds, CUevent, CUevent) {
   return *milliseconds = 1, CUDA_SUCCESS;
@@ -441,7 +469,7 @@ EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   std::map<const Node *, Node *> copies;
   std::shared_ptr<Graph> launched =
       copyGraph(*reinterpret_cast<Exec *>(exec)->graph, copies);
-  return submit([launched] { run(*launched); });
+  return submit([launched] { run(*launched); }, stream);
 }
 EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config,
                                  CUfunction function, void **arguments,
@@ -458,5 +486,6 @@ EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config,
   auto node = std::make_shared<Node>();
   setParameters(*node, parameters);
   return submit(
-      [node] { runKernel(node->function->name, node->arguments, node->grid); });
+      [node] { runKernel(node->function->name, node->arguments, node->grid); },
+      config->hStream);
 }
