@@ -68,6 +68,11 @@ struct PlanBuffer {
   std::vector<ExtentRef> extents;
   /// For a result or temporary list: the list whose member count it shares.
   int members = -1;
+
+  /// Whether it is a result or temporary list.
+  bool isDerived() const {
+    return kind == BufferKind::List && role != BufferRole::Argument;
+  }
 };
 
 struct PlanResult {
