@@ -4,8 +4,8 @@
 
 // In slot 1, one segment has elements of %a, the other values of members of %s. The
 // launch that ends members reads them. Slot 0 has elements in both, and distances.
-// RUN: %heddle emit %S/Inputs/mixed_slots.mlir --stage plan | %python %S/Inputs/plan_distances.py | FileCheck %s --check-prefix=MIXED
-// MIXED: mixed: distances 0, from 16777216 elements
+// RUN: %heddle emit %S/Inputs/mixed_slots.mlir --stage plan | %python %S/Inputs/plan.py | FileCheck %s --check-prefix=MIXED
+// MIXED: mixed: mixed_distances address when min_elements, distances 0{{$}}
 
 !list = !foreach.list<tensor<?xf32>>
 !matrices = !foreach.list<tensor<?x?xf32>>

@@ -385,3 +385,21 @@ func.func @products_of_halves(%x: !halves, %y: !halves) -> !vecs {
   }
   return %sum : !vecs
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!num = tensor<f64>
+
+// New addresses of a large list that is only read are parameters of a launch.
+// CHECK-LABEL: fused.program @read_only
+// CHECK:         fused.sweep {{.*}}launch <variants = [<scalars = value, blocks = [[#]], evict_first_l2_percent = 97>, <min_elements = 16777216, scalars = value, blocks = [[#]]>, <scalars = value, blocks = [[#]]>, <scalars = address, blocks = [[#]]>], arrive = [none]>
+// REMARK:      remark: a sweep has an evict-first variant
+func.func @read_only(%x: !list {foreach.donate = 0 : i64}, %g: !list, %lr: !num) -> !list {
+  %y = foreach.map (%x = %x, %g = %g : !list, %lr = %lr as f32 : !num) -> !list {
+    %a = arith.mulf %lr, %g : f32
+    %b = arith.subf %x, %a : f32
+    foreach.yield %b : f32
+  }
+  return %y : !list
+}

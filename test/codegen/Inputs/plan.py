@@ -16,8 +16,10 @@ def describe(graph, indent=""):
     for node in graph["nodes"]:
         for variant in node.get("variants", []):
             when = " ".join(variant.get("when", {}))
+            slots = " ".join(map(str, variant.get("distances", [])))
             print(f"{indent}{node['name']}: {variant.get('entry', variant.get('form'))} "
-                  f"{variant.get('scalars', 'address')}" + (f" when {when}" if when else ""))
+                  f"{variant.get('scalars', 'address')}" + (f" when {when}" if when else "")
+                  + (f", distances {slots}" if slots else ""))
         if "body" in node:
             describe(node["body"], indent + "body: ")
 
