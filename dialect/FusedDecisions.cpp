@@ -237,7 +237,7 @@ LogicalResult VariantAttr::verify(EmitError error, ScalarPassing,
                                   int64_t blocks, int64_t percent,
                                   int64_t columns, int64_t mostlyOver,
                                   int64_t parts, bool cluster,
-                                  int64_t minElements) {
+                                  int64_t minElements, int64_t multiplesOf) {
   if (blocks < 1 || blocks > 32)
     return error() << "expected 1 to 32 blocks on a multiprocessor, found "
                    << blocks;
@@ -270,6 +270,13 @@ LogicalResult VariantAttr::verify(EmitError error, ScalarPassing,
     return error()
            << "expected 'min_elements' without another condition, found "
               "both";
+  if (multiplesOf && multiplesOf != 2 && multiplesOf != 4 && multiplesOf != 8 &&
+      multiplesOf != 16)
+    return error() << "expected 'mostly_multiples_of' of 2, 4, 8 or 16, found "
+                   << multiplesOf;
+  if (multiplesOf && (percent || columns || mostlyOver || parts || minElements))
+    return error() << "expected 'mostly_multiples_of' without another "
+                      "condition, found both";
   return success();
 }
 
@@ -287,11 +294,13 @@ LogicalResult LaunchAttr::verify(EmitError error,
                  other.isForParts() == variant.isForParts() &&
                  other.isForClusters() == variant.isForClusters() &&
                  other.isForLongParts() == variant.isForLongParts() &&
-                 other.takesDistances() == variant.takesDistances();
+                 other.takesDistances() == variant.takesDistances() &&
+                 other.isForVectors() == variant.isForVectors();
         }))
       return error() << "expected variants that differ in 'scalars', "
                         "'evict_first_l2_percent', 'max_columns', 'max_parts', "
-                        "'cluster' or 'min_elements', found another "
+                        "'cluster', 'min_elements' or 'mostly_multiples_of', "
+                        "found another "
                      << variant;
   if (!waits.empty() && waits.size() != arrivals.size())
     return error() << "expected as many waits as arrivals, " << arrivals.size()

@@ -129,7 +129,9 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
     blocks; if a block may have several parts, also if one block has a whole row. With `cluster`, the blocks of a row are a cluster, and clusters of so many blocks must fit on the device.
     `mostly_over` alone marks a variant whose blocks hold long parts of very wide rows. `min_elements` marks a variant for
     large lists, whose entry takes distances: how far the lists that the program only reads have moved since their
-    addresses were written into descriptors. It is used if there are at least so many elements.
+    addresses were written into descriptors. It is used if there are at least so many elements. `mostly_multiples_of`
+    marks a variant that processes elements as vectors. It is used if at least 7/8 of the elements are in rows of a
+    multiple of so many columns, 2, 4, 8 or 16, in matrices that are aligned for vectors of as many.
 
     ```mlir
     #fused.variant<scalars = value, blocks = 6, evict_first_l2_percent = 97>
@@ -139,6 +141,7 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
     #fused.variant<max_parts = 256, scalars = value, blocks = 4>
     #fused.variant<mostly_over = 131072, scalars = value, blocks = 3>
     #fused.variant<min_elements = 16777216, scalars = value, blocks = 6>
+    #fused.variant<mostly_multiples_of = 4, scalars = value, blocks = 5>
     ```
   }];
   let parameters = (ins "ScalarPassing":$scalars, "int64_t":$blocks,
@@ -147,9 +150,11 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
                         DefaultValuedParameter<"int64_t", "0">:$mostlyOver,
                         DefaultValuedParameter<"int64_t", "0">:$maxParts,
                         DefaultValuedParameter<"bool", "false">:$cluster,
-                        DefaultValuedParameter<"int64_t", "0">:$minElements);
+                        DefaultValuedParameter<"int64_t", "0">:$minElements,
+                        DefaultValuedParameter<"int64_t", "0">:$mostlyMultiplesOf);
   let assemblyFormat = [{ `<` (`min_elements` `=` $minElements^ `,` ` `)? (`max_columns` `=` $maxColumns^ `,` ` `)?
                           (`mostly_over` `=` $mostlyOver^ `,` ` `)?
+                          (`mostly_multiples_of` `=` $mostlyMultiplesOf^ `,` ` `)?
                           (`max_parts` `=` $maxParts^ `,` ` `)? (`cluster` `=` $cluster^ `,` ` `)? `scalars` `=` $scalars `,` `blocks` `=` $blocks
                           (`,` `evict_first_l2_percent` `=` $evictFirstL2Percent^)? `>` }];
   let genVerifyDecl = 1;
@@ -160,6 +165,7 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
     bool isForClusters() const { return getCluster(); }
     bool isForLongParts() const { return getMostlyOver() != 0 && !isForHeldRows(); }
     bool takesDistances() const { return getMinElements() != 0; }
+    bool isForVectors() const { return getMostlyMultiplesOf() != 0; }
   }];
 }
 

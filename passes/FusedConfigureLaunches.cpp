@@ -76,6 +76,11 @@ static constexpr int64_t kEvictFirstPercentOfReversed = 225;
 static constexpr int64_t kDistanceElements = 1 << 24;
 static constexpr size_t kDistanceOperands = 4;
 
+/// The blocks of an entry that processes elements as vectors. Measured: as fast
+/// as five or faster, also if elements have divisions and roots. If a thread
+/// then spills registers, the entry is compiled for fewer.
+static constexpr int64_t kVectorBlocks = 6;
+
 //===----------------------------------------------------------------------===//
 // Sweeps
 //===----------------------------------------------------------------------===//
@@ -98,7 +103,8 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
       context, ScalarPassing::address,
       residentBlocks(sweep, layout, ScalarPassing::address),
       /*evictFirstL2Percent=*/0, /*maxColumns=*/0,
-      /*mostlyOver=*/0, /*maxParts=*/0, /*cluster=*/false, /*minElements=*/0);
+      /*mostlyOver=*/0, /*maxParts=*/0, /*cluster=*/false, /*minElements=*/0,
+      /*mostlyMultiplesOf=*/0);
   if (isa<LoopOp>(sweep->getParentOp()))
     return {byAddress};
   bool replaces =
@@ -115,7 +121,8 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
                          : sweep.getReversed() ? kEvictFirstPercentOfReversed
                                                : kEvictFirstPercent,
                          /*maxColumns=*/0, /*mostlyOver=*/0,
-                         /*maxParts=*/0, /*cluster=*/false, /*minElements=*/0));
+                         /*maxParts=*/0, /*cluster=*/false, /*minElements=*/0,
+                         /*mostlyMultiplesOf=*/0));
   };
   if (layout.rank != 2 && replaces)
     addByValue(/*evictFirst=*/true);
@@ -126,7 +133,8 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
         context, ScalarPassing::value, pairedBlocks(sweep, layout),
         /*evictFirstL2Percent=*/0, kPairedColumns,
         /*mostlyOver=*/kNarrowItems, /*maxParts=*/0, /*cluster=*/false,
-        /*minElements=*/0));
+        /*minElements=*/0,
+        /*mostlyMultiplesOf=*/0));
   // An entry for wider rows has fewer blocks, so narrower rows take longer in
   // it. One warp has rows of up to kWarpColumns columns in every entry.
   for (int64_t columns : layout.warpEntries) {
@@ -136,7 +144,8 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, ofWarps, /*evictFirstL2Percent=*/0,
         columns, /*mostlyOver=*/isFewer ? kWarpColumns : 0, /*maxParts=*/0,
-        /*cluster=*/false, /*minElements=*/0));
+        /*cluster=*/false, /*minElements=*/0,
+        /*mostlyMultiplesOf=*/0));
   }
   int64_t before = 0;
   for (int64_t columns : layout.heldEntries) {
@@ -144,7 +153,8 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, held, /*evictFirstL2Percent=*/0, columns,
         /*mostlyOver=*/held < blocks ? before : 0, /*maxParts=*/0,
-        /*cluster=*/false, /*minElements=*/0));
+        /*cluster=*/false, /*minElements=*/0,
+        /*mostlyMultiplesOf=*/0));
     before = columns;
   }
   if (layout.longParts)
@@ -152,23 +162,31 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
         context, ScalarPassing::value, longPartBlocks(sweep, layout),
         /*evictFirstL2Percent=*/0, /*maxColumns=*/0,
         runtime::mostShortColumns(layout.wholeColumns), /*maxParts=*/0,
-        /*cluster=*/false, /*minElements=*/0));
+        /*cluster=*/false, /*minElements=*/0,
+        /*mostlyMultiplesOf=*/0));
   if (exchangesInClusters(sweep, layout))
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, clusterBlocks(sweep, layout),
         /*evictFirstL2Percent=*/0, /*maxColumns=*/0, /*mostlyOver=*/0,
-        runtime::kMostClusterParts, /*cluster=*/true, /*minElements=*/0));
+        runtime::kMostClusterParts, /*cluster=*/true, /*minElements=*/0,
+        /*mostlyMultiplesOf=*/0));
   if (layout.heldParts && !layout.longParts)
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, partBlocks(sweep, layout),
         /*evictFirstL2Percent=*/0, /*maxColumns=*/0, /*mostlyOver=*/0,
         runtime::mostRowParts(layout.wholeColumns), /*cluster=*/false,
-        /*minElements=*/0));
+        /*minElements=*/0,
+        /*mostlyMultiplesOf=*/0));
   if (canTakeDistances(layout))
     variants.push_back(VariantAttr::get(
         context, ScalarPassing::value, blocks, /*evictFirstL2Percent=*/0,
         /*maxColumns=*/0, /*mostlyOver=*/0, /*maxParts=*/0, /*cluster=*/false,
-        kDistanceElements));
+        kDistanceElements, /*mostlyMultiplesOf=*/0));
+  if (hasVectors(sweep, layout))
+    variants.push_back(VariantAttr::get(
+        context, ScalarPassing::value, kVectorBlocks, /*evictFirstL2Percent=*/0,
+        /*maxColumns=*/0, /*mostlyOver=*/0, /*maxParts=*/0, /*cluster=*/false,
+        /*minElements=*/0, kAdjacentInRow));
   addByValue(/*evictFirst=*/false);
   if (llvm::any_of(layout.scalars,
                    [](const ScalarSlot &slot) { return slot.isByValue; }))

@@ -195,6 +195,8 @@ static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles,
          shapes.widestOf(node.table) <= *variant.maxColumns) &&
         (!variant.mostlyOver ||
          shapes.areMostlyOver(node.table, *variant.mostlyOver)) &&
+        (!variant.mostlyMultiplesOf ||
+         shapes.areMostlyMultiplesOf(node.table, *variant.mostlyMultiplesOf)) &&
         (!variant.maxParts || dividesRows(node, *variant.maxParts, shapes)))
       return &variant;
   return nullptr;

@@ -26,6 +26,8 @@ std::string entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant) {
     return "_evict_first";
   if (variant.takesDistances())
     return "_distances";
+  if (variant.isForVectors())
+    return "_vectors";
   if (variant.isForHeldRows())
     return variant.getMaxColumns() > kMostWarpColumns &&
                    variant.getMaxColumns() <= runtime::kPartColumns
@@ -47,6 +49,12 @@ bool hasHeldEntry(fused::SweepOp sweep) {
   return llvm::any_of(
       sweep.getLaunchAttr().getVariants(),
       [](fused::VariantAttr variant) { return variant.isForHeldRows(); });
+}
+
+bool hasVectorEntry(fused::SweepOp sweep) {
+  return llvm::any_of(
+      sweep.getLaunchAttr().getVariants(),
+      [](fused::VariantAttr variant) { return variant.isForVectors(); });
 }
 
 bool hasClusterEntry(fused::SweepOp sweep) {

@@ -50,8 +50,8 @@ void DeviceFunctions::end(StringRef comment, StringRef type, StringRef name,
   signature = {name.str(), {}, {}};
   llvm::SmallVector<std::string> declared, constants;
   for (StringRef constant :
-       {"bool EvictFirst", "bool Clusters", "bool Adjacent", "int Held",
-        "int Items", "int Rows", "int Sure", "int Lanes"})
+       {"bool EvictFirst", "bool Clusters", "bool Vectors", "bool Adjacent",
+        "int Held", "int Items", "int Rows", "int Sure", "int Lanes"})
     if (StringRef word = constant.split(' ').second; mentions(body, word)) {
       constants.push_back(constant.str());
       signature.constants.push_back(word.str());

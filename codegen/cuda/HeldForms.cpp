@@ -170,6 +170,19 @@ void SegmentEmitter::emitWalkCall() {
        << "else\n  " << callOf("walk", {{"Adjacent", "false"}}) << ";\n";
 }
 
+/// The same, if the entry for vectors has another traversal.
+void SegmentEmitter::emitVectorCall() {
+  os << "if constexpr (Vectors) {\n";
+  os.indent();
+  os << "if (" << whenVectors << ")\n  "
+     << callOf("mapped", {{"Adjacent", "true"}}) << ";\nelse\n  "
+     << callOf("mapped", {{"Adjacent", "false"}}) << ";\n";
+  os.unindent() << "} else {\n";
+  os.indent();
+  emitWalkCall();
+  os.unindent() << "}\n";
+}
+
 /// Prints the processing of a tile of rows that are wider than those before.
 void SegmentEmitter::emitWideTile() {
   if (!whenAdjacent.empty()) {

@@ -34,7 +34,7 @@ static bool isUsedBySource(StringRef name) {
               "asserts assert printf malloc free float2 float4 double2 int2 "
               "int4 uint2 uint4 dim3 half INFINITY NAN NULL linux "
               "EvictFirst params whole there all_there iteration unix wanted "
-              "Items Rows Sure Held Clusters Lanes Adjacent distances")
+              "Items Rows Sure Held Clusters Lanes Adjacent Vectors distances")
         .split(list, ' ');
     llvm::StringSet<> set;
     for (StringRef word : list)
@@ -49,8 +49,9 @@ static bool isUsedBySource(StringRef name) {
 /// the same name would hide the function.
 static bool isLikeFunction(StringRef name) {
   static const llvm::StringSet<> endings = {
-      "block",  "combine",    "count",       "end",     "epilogue", "held",
-      "params", "precompute", "precomputed", "process", "tile",     "walk"};
+      "block",   "combine", "count",   "end",        "epilogue",
+      "held",    "mapped",  "params",  "precompute", "precomputed",
+      "process", "tile",    "vectors", "walk"};
   StringRef unnumbered = name.rtrim("0123456789").rtrim('_');
   return endings.contains(unnumbered.rsplit('_').second);
 }

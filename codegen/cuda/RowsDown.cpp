@@ -39,19 +39,26 @@ DownBatch RowsEmitter::batchOf(const Slice &elements, unsigned rowWords,
                    columnWords, rowWords);
 }
 
+/// The condition under which every matrix can be accessed as vectors of
+/// `columns` elements.
+std::string RowsEmitter::haveVectors(int64_t columns) const {
+  std::string condition;
+  for (auto [slot, operand] : llvm::enumerate(slots.operands))
+    if (operand.index == kIJ)
+      condition +=
+          (condition.empty() ? "" : " && ") +
+          ("heddle::has_vectors<" + Twine(columns) + ">(tile.columns, " +
+           pointers[slot] + ", " + pointers[slot + 1] + ")")
+              .str();
+  return condition;
+}
+
 /// Sets the condition under which threads have adjacent columns, `columns` at a
 /// time, if they may.
 void RowsEmitter::findAdjacent(int64_t columns) {
   whenAdjacent.clear();
-  if (columns == 1 || !hasAdjacentColumns(sweep, slots, segment))
-    return;
-  for (auto [slot, operand] : llvm::enumerate(slots.operands))
-    if (operand.index == kIJ)
-      whenAdjacent +=
-          (whenAdjacent.empty() ? "" : " && ") +
-          ("heddle::has_vectors<" + Twine(columns) + ">(tile.columns, " +
-           pointers[slot] + ", " + pointers[slot + 1] + ")")
-              .str();
+  if (columns > 1 && hasAdjacentColumns(sweep, slots, segment))
+    whenAdjacent = haveVectors(columns);
 }
 
 /// The type of the `columns` elements that a thread has of a row, as they are

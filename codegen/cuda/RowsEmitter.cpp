@@ -590,16 +590,23 @@ LogicalResult RowsEmitter::emitColumns() {
   return success();
 }
 
+/// Declares the values of the member and of the list that the traversal uses.
+LogicalResult RowsEmitter::declareMemberValues() {
+  declareScalarInputs([&](Value argument) { return isUsedInWalk(argument); });
+  if (failed(declarePrecomputed()))
+    return failure();
+  return declareOps([&](Operation *op) {
+    fused::LevelOf level = levels.of(op->getResult(0));
+    return !level.after && level.level <= Level::member &&
+           isUsedInWalk(op->getResult(0));
+  });
+}
+
 LogicalResult RowsEmitter::emitWalk() {
   if (!slots.columns && goesDownColumns(slots, sweep, segment))
     return emitDownWalk();
   assignPhases();
-  declareScalarInputs([&](Value argument) { return isUsedInWalk(argument); });
-  if (failed(declarePrecomputed()) || failed(declareOps([&](Operation *op) {
-        fused::LevelOf level = levels.of(op->getResult(0));
-        return !level.after && level.level <= Level::member &&
-               isUsedInWalk(op->getResult(0));
-      })))
+  if (failed(declareMemberValues()))
     return failure();
   if (slots.columns)
     return emitSharedWalk();

@@ -4,10 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The schedule of sweeps with row or column values. HeldRows.cpp prints rows in
-// registers and HeldLoads.cpp their loads, SharedRows.cpp row tiles that
-// several blocks share, RowsDown.cpp wide rows of sweeps without row values,
-// RowsAcross.cpp wide rows whose columns are reduced, too, RowsBranchless.cpp
-// divisions and roots without branches.
+// registers and HeldLoads.cpp their loads, SharedRows.cpp and SharedVectors.cpp
+// row tiles that several blocks share, RowsDown.cpp wide rows of sweeps without
+// row values, RowsAcross.cpp wide rows whose columns are reduced, too,
+// RowsBranchless.cpp divisions and roots without branches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,6 +29,7 @@ public:
 
 private:
   mlir::LogicalResult emitWalk() override;
+  mlir::LogicalResult declareMemberValues();
   Expression positionAlong(foreach::Axis axis) const override;
   void assignPhases();
   /// Prints one traversal of a row.
@@ -75,6 +76,7 @@ private:
   mlir::LogicalResult emitDownWalk();
   DownBatch batchOf(const Slice &elements, unsigned rowWords,
                     DownBatch batch = {}) const;
+  std::string haveVectors(int64_t columns) const;
   void findAdjacent(int64_t columns);
   static std::string columnsOfRow(mlir::Type storage,
                                   const llvm::Twine &columns);
@@ -144,6 +146,16 @@ private:
   void beginSharedColumns();
   void declarePart();
   std::string declarePartOf(int slot);
+  // The same, if their elements are vectors (SharedVectors.cpp).
+  std::string vectors, firstTurn, turn; // variables
+  std::string items, turns;             // constants
+  mlir::LogicalResult emitVectors() override;
+  void beginTurns();
+  std::string vectorOf(int slot) const;
+  std::string vectorType(mlir::Type storage) const;
+  void loadTurns(const Slice &rows, const Slice &elements);
+  mlir::LogicalResult printTurns(const Slice &rows, const Slice &elements,
+                                 bool stores);
   // Rows in registers (HeldRows.cpp).
   std::string group, firstRow, nthRow; // variables
   std::string heldItems, rowsAtOnce;   // constants

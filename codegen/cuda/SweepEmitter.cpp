@@ -438,6 +438,14 @@ LogicalResult SegmentEmitter::emitHeldFunction() {
   return success();
 }
 
+LogicalResult SegmentEmitter::emitVectorFunction() {
+  beginFunction();
+  if (failed(emitVectors()))
+    return failure();
+  endFunction("Processes the elements of a tile as vectors.", "void", "mapped");
+  return success();
+}
+
 /// The condition of one thread among those of all blocks that process the tile.
 std::string SegmentEmitter::isFirstThread() const {
   return layout.rowParts ? "threadIdx.x == 0 && part_of_tile == 0"
@@ -510,7 +518,7 @@ void SegmentEmitter::emitProcessFunction() {
   if (arrivesEarly())
     os << "if (" << callOf("walk") << ")\n  " << callOf("end") << ";\n";
   else if (!slots.held.columns || slots.columns)
-    emitWalkCall();
+    whenVectors.empty() ? emitWalkCall() : emitVectorCall();
   if (slots.endsMembers && slots.columns)
     emitEndOfSharedTile();
   else if (slots.tickets >= 0)
@@ -537,6 +545,8 @@ LogicalResult SegmentEmitter::emit() {
   }
   findUsedInWalk(/*shared=*/slots.columns > 0);
   if (failed(emitElementFunction()) || failed(emitWalkFunction()))
+    return failure();
+  if (hasVectorEntry(sweep) && slots.columns && failed(emitVectorFunction()))
     return failure();
   if (slots.columns && slots.endsMembers && failed(emitCountFunction()))
     return failure();

@@ -207,6 +207,10 @@ protected:
   /// For row tiles that several blocks share (SharedRows.cpp): one of the
   /// blocks reduces the values of rows and columns.
   virtual mlir::LogicalResult emitCounts() { return mlir::failure(); }
+  /// For the same tiles: prints the traversal of elements as vectors, and sets
+  /// the condition under which they are vectors of several (SharedVectors.cpp).
+  virtual mlir::LogicalResult emitVectors() { return mlir::failure(); }
+  std::string whenVectors;
   /// The batches of a walk that goes across columns (RowsAcross.cpp), for many
   /// rows and for few; empty for any other walk.
   llvm::SmallVector<DownBatch, 2> across;
@@ -263,6 +267,7 @@ private:
   mlir::LogicalResult checkLost();
   mlir::LogicalResult emitWalkFunction();
   mlir::LogicalResult emitHeldFunction();
+  mlir::LogicalResult emitVectorFunction();
   void emitBranches(
       llvm::StringRef condition, llvm::StringRef part,
       llvm::ArrayRef<std::pair<llvm::StringRef, llvm::StringRef>> constants,
@@ -278,6 +283,7 @@ private:
   void emitPartForms(bool adjacentParts);
   void emitHeldTile();
   void emitWalkCall();
+  void emitVectorCall();
   void emitWideTile();
   std::string firstTile() const;
   void emitCombineFunction();

@@ -106,6 +106,7 @@ void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
                     (variant.takesDistances() ? "_distances_block" : "_block"),
                 {{"EvictFirst", variant.isEvictFirst() ? "true" : "false"},
                  {"Clusters", variant.isForClusters() ? "true" : "false"},
+                 {"Vectors", variant.isForVectors() ? "true" : "false"},
                  {"Held", std::to_string(heldColumns)}}));
 }
 

@@ -10,13 +10,6 @@
 
 namespace heddle {
 
-// Whether all columns of a matrix can be accessed as vectors of `N` elements.
-template <int N, class T>
-__device__ __forceinline__ bool has_vectors(long long columns, const T *matrix, long long stride) {
-  static_assert((N & (N - 1)) == 0, "a power of two");
-  return ((columns | stride) & (N - 1)) == 0 && is_aligned<N>(matrix);
-}
-
 // All threads of the block, with adjacent columns: each has `Items` of the first `left`
 // columns, or none. It has those members of a row_group that walks use.
 template <int Threads, int Items> struct adjacent_columns {

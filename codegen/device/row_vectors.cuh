@@ -25,6 +25,13 @@ template <int N, class T> __device__ __forceinline__ bool is_aligned(const T *ro
   return N == 1 || (reinterpret_cast<unsigned long long>(row) & (per_access<T, N> * sizeof(T) - 1)) == 0;
 }
 
+// Whether all columns of a matrix can be accessed as vectors of `N` elements.
+template <int N, class T>
+__device__ __forceinline__ bool has_vectors(long long columns, const T *matrix, long long stride) {
+  static_assert((N & (N - 1)) == 0, "a power of two");
+  return ((columns | stride) & (N - 1)) == 0 && is_aligned<N>(matrix);
+}
+
 // `N` adjacent elements, as they are stored.
 template <class T, int N, bool InWords = is_half<T> && (N > 1)> struct adjacent_elements {
   static constexpr int width = per_access<T, N>;
@@ -40,6 +47,17 @@ template <class T, int N, bool InWords = is_half<T> && (N > 1)> struct adjacent_
     for (int v = 0; v < N / width; ++v)
       reinterpret_cast<pack<T, width> *>(to)[v] = part[v];
   }
+  // For elements that the launch accesses once.
+  __device__ __forceinline__ void load_once(const T *from) {
+#pragma unroll
+    for (int v = 0; v < N / width; ++v)
+      part[v] = read_evict_first(reinterpret_cast<const pack<T, width> *>(from) + v);
+  }
+  __device__ __forceinline__ void store_once(T *to) const {
+#pragma unroll
+    for (int v = 0; v < N / width; ++v)
+      write_evict_first(reinterpret_cast<pack<T, width> *>(to) + v, part[v]);
+  }
   template <class Real> __device__ __forceinline__ Real get(int k) const { return convert<Real>(part[k / width].element[k % width]); }
   template <class Real> __device__ __forceinline__ void set(int k, Real x) { put(k, convert<T>(x)); }
   __device__ __forceinline__ void put(int k, T x) { part[k / width].element[k % width] = x; }
@@ -50,19 +68,10 @@ template <class T, int N, bool InWords = is_half<T> && (N > 1)> struct adjacent_
 template <class T, int N> struct adjacent_elements<T, N, true> : packed<T, N> {
   using vector = pack<unsigned, N / 2>;
 
-  __device__ __forceinline__ void load(const T *from) {
-    const vector taken = *reinterpret_cast<const vector *>(from);
-#pragma unroll
-    for (int k = 0; k < N / 2; ++k)
-      this->word[k] = taken.element[k];
-  }
-  __device__ __forceinline__ void store(T *to) const {
-    vector given;
-#pragma unroll
-    for (int k = 0; k < N / 2; ++k)
-      given.element[k] = this->word[k];
-    *reinterpret_cast<vector *>(to) = given;
-  }
+  __device__ __forceinline__ void load(const T *from) { take(*reinterpret_cast<const vector *>(from)); }
+  __device__ __forceinline__ void store(T *to) const { *reinterpret_cast<vector *>(to) = words(); }
+  __device__ __forceinline__ void load_once(const T *from) { take(read_evict_first(reinterpret_cast<const vector *>(from))); }
+  __device__ __forceinline__ void store_once(T *to) const { write_evict_first(reinterpret_cast<vector *>(to), words()); }
   template <class Real> __device__ __forceinline__ Real get(int k) const {
     if constexpr (is_half<Real>)
       return Real{static_cast<unsigned short>(this->word[k / 2] >> (k % 2 * 16))};
@@ -71,6 +80,20 @@ template <class T, int N> struct adjacent_elements<T, N, true> : packed<T, N> {
   }
   // In ascending order.
   __device__ __forceinline__ void put(int k, T x) { this->word[k / 2] = k % 2 ? this->word[k / 2] | x.bits << 16 : x.bits; }
+
+private:
+  __device__ __forceinline__ void take(const vector &taken) {
+#pragma unroll
+    for (int k = 0; k < N / 2; ++k)
+      this->word[k] = taken.element[k];
+  }
+  __device__ __forceinline__ vector words() const {
+    vector given;
+#pragma unroll
+    for (int k = 0; k < N / 2; ++k)
+      given.element[k] = this->word[k];
+    return given;
+  }
 };
 
 // Loads `Items` of the columns of a row that a thread has, from the one of number `from`

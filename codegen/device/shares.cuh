@@ -5,6 +5,7 @@
 // lines needs twice as many lines.
 #pragma once
 #include "ptx.cuh"
+#include "row_vectors.cuh"
 #include "tables.cuh"
 
 namespace heddle {
@@ -55,6 +56,32 @@ template <int Threads, int ItemsPerThread, bool Adjacent = false> struct column_
     count = taken > skipped ? taken - skipped : 0;
   }
   __device__ __forceinline__ bool has(int k) const { return static_cast<unsigned>(at + (Adjacent ? 0 : k * Threads)) < count; }
+};
+
+// The elements of a tile of at most `Rows` rows as vectors of `Items` elements, row after
+// row. Each thread has one in every turn, and consecutive threads have consecutive ones, so
+// no thread is idle where a row ends. 32 bits count the elements, because rows have at most
+// kMostVectorColumns columns (codegen/layout/RowsForm.h).
+template <int Threads, int Rows, int Items> struct tile_vectors {
+  unsigned of_row, count;
+
+  struct place {
+    int row, column;
+    bool is_there;
+  };
+
+  __device__ __forceinline__ tile_vectors(long long columns, int rows)
+      : of_row(static_cast<unsigned>(columns) / Items), count(rows * of_row) {}
+  // Whether any thread has a vector in the turn.
+  __device__ __forceinline__ bool has(unsigned turn) const { return turn * Threads < count; }
+  __device__ __forceinline__ place at(unsigned turn) const {
+    const unsigned nth = turn * Threads + threadIdx.x;
+    int row = 0;
+#pragma unroll
+    for (int next = 1; next < Rows; ++next)
+      row += nth >= next * of_row;
+    return {row, static_cast<int>(nth - row * of_row) * Items, nth < count};
+  }
 };
 
 } // namespace heddle

@@ -100,6 +100,30 @@ bool hasAdjacentColumns(fused::SweepOp sweep, const SegmentLayout &layout,
               : goesDownColumns(layout, sweep, segment));
 }
 
+bool hasVectors(fused::SweepOp sweep, const SweepLayout &layout) {
+  if (!layout.columns)
+    return false;
+  for (unsigned s = 0; s < layout.segments.size(); ++s) {
+    auto levels = fused::Levels::infer(sweep, s);
+    if (failed(levels))
+      return false;
+    for (Value value : fused::backwardSlice(fused::elementResults(sweep, s)))
+      if (Level level = levels->of(value).level;
+          (level == Level::element || level == Level::column) &&
+          value.getType().getIntOrFloatBitWidth() > 32)
+        return false;
+  }
+  return true;
+}
+
+int64_t turnsAtOnce(fused::SweepOp sweep, unsigned segment, int64_t bytes) {
+  constexpr int64_t mostBytes = 96, most = 4, mostOfFunctions = 2;
+  bool functions =
+      functionsOf(sweep, segment, {Level::element, Level::column}) > 0;
+  return std::clamp<int64_t>(mostBytes / std::max<int64_t>(bytes, 1), 1,
+                             functions ? mostOfFunctions : most);
+}
+
 bool dividesColumns(fused::SweepOp sweep, const SweepLayout &layout) {
   if (sweep.getScheduleAttr().getKind() != fused::ScheduleKind::rows ||
       sweep.getWhere() || isa<fused::LoopOp>(sweep->getParentOp()) ||

@@ -67,6 +67,17 @@ bool goesDownColumns(fused::SweepOp sweep, const SweepLayout &layout);
 bool hasAdjacentColumns(fused::SweepOp sweep, const SegmentLayout &layout,
                         unsigned segment);
 
+/// Whether blocks that share rows have an entry in which elements are vectors
+/// (codegen/cuda/SharedVectors.cpp). It is not faster for doubles.
+bool hasVectors(fused::SweepOp sweep, const SweepLayout &layout);
+/// How many vectors a thread loads before it uses any, if it loads `bytes`
+/// bytes for each: those for which 48 registers are enough. Of elements that
+/// are no vectors, it loads kTurnsOfElements.
+int64_t turnsAtOnce(fused::SweepOp sweep, unsigned segment, int64_t bytes);
+inline constexpr int64_t kTurnsOfElements = 4;
+/// 32 bits count the elements of four rows of so many columns.
+inline constexpr int64_t kMostVectorColumns = (int64_t(1) << 29) - 1;
+
 /// The columns that a thread goes down at the same time, and the rows that it
 /// loads at a time. Several rows of few columns keep more bytes in flight than
 /// one row of many columns, and leave columns for other blocks.

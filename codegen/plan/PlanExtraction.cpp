@@ -14,6 +14,7 @@
 #include "codegen/cuda/Names.h"
 #include "codegen/layout/KernelSignature.h"
 #include "codegen/layout/ProgramNodes.h"
+#include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "llvm/ADT/StringSet.h"
@@ -199,6 +200,10 @@ static LogicalResult addVariants(PlanNode &node, fused::SweepOp sweep,
       variant.maxColumns = from.getMaxColumns();
     if (from.getMostlyOver())
       variant.mostlyOver = from.getMostlyOver();
+    if (from.isForVectors()) {
+      variant.mostlyMultiplesOf = from.getMostlyMultiplesOf();
+      variant.maxColumns = kMostVectorColumns;
+    }
     if (from.isForParts())
       variant.maxParts = from.getMaxParts();
     variant.cluster = from.isForClusters();

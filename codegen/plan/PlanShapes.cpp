@@ -283,7 +283,7 @@ bool PlanShapes::haveShortParts(int table) const {
   return runtime::haveShortParts(plan.tables[table], narrowest, widest);
 }
 
-bool PlanShapes::areMostlyOver(int table, int64_t columns) const {
+std::vector<runtime::PanelExtents> PlanShapes::extentsOf(int table) const {
   std::vector<runtime::PanelExtents> members;
   for (const PlanSegment &segment : plan.tables[table].segments)
     if (segment.columns && segment.count)
@@ -292,7 +292,18 @@ bool PlanShapes::areMostlyOver(int table, int64_t columns) const {
                      buffers[segment.count->buffer]))
         members.push_back({ofRows[segment.count->dimension],
                            ofColumns[segment.columns->dimension]});
-  return runtime::areMostlyOver(members, columns);
+  return members;
+}
+
+bool PlanShapes::areMostlyOver(int table, int64_t columns) const {
+  return runtime::areMostlyOver(extentsOf(table), columns);
+}
+
+bool PlanShapes::areMostlyMultiplesOf(int table, int64_t columns) const {
+  std::vector<runtime::PanelExtents> members = extentsOf(table);
+  return runtime::mostElements(
+      members, runtime::kShareOfVectors,
+      [&](size_t k) { return members[k].columns % columns == 0; });
 }
 
 int64_t PlanShapes::launches(const PlanGraph &graph) const {

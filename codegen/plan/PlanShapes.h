@@ -11,6 +11,7 @@
 #ifndef HEDDLE_CODEGEN_PLAN_PLANSHAPES_H
 #define HEDDLE_CODEGEN_PLAN_PLANSHAPES_H
 
+#include "runtime/plan/PanelClass.h"
 #include "runtime/plan/Plan.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -66,11 +67,15 @@ public:
   /// Whether at least half of the elements of its members are in rows of more
   /// columns.
   bool areMostlyOver(int table, int64_t columns) const;
+  /// As if all matrices were aligned.
+  bool areMostlyMultiplesOf(int table, int64_t columns) const;
   /// The number of kernels, copies and fills of one step, with one iteration of
   /// each loop.
   int64_t launches() const;
 
 private:
+  /// The extents of the members of a table of rank 2.
+  std::vector<runtime::PanelExtents> extentsOf(int table) const;
   std::pair<int64_t, int64_t> widthsOf(int table) const;
   explicit PlanShapes(const runtime::Plan &plan) : plan(plan) {}
   /// Passes the columns and the number of tiles of each member to `add`.

@@ -63,6 +63,29 @@ int memberListOf(const Plan &plan, const PlanSegment &segment) {
   return segment.count ? segment.count->buffer : -1;
 }
 
+int64_t Layout::Resolver::multipleOf(const PlanSegment &segment,
+                                     size_t position, int64_t columns) {
+  auto fits = [&](int64_t elements) {
+    return columns % elements == 0 &&
+           all_of(segment.operands, [&](const PlanOperand &operand) {
+             bool ofRows = operand.index == OperandIndex::IJ;
+             if (!ofRows && operand.index != OperandIndex::J)
+               return true;
+             const MemberView &member = members(operand.buffer)[position];
+             int64_t bytes =
+                 elements * dtypeSize(plan.buffers[operand.buffer].dtype);
+             return (!ofRows || member.rowStride % elements == 0) &&
+                    reinterpret_cast<uintptr_t>(member.address) %
+                            std::min(bytes, kVectorBytes) ==
+                        0;
+           });
+  };
+  int64_t multiple = kMostMultiple;
+  while (multiple > 1 && !fits(multiple))
+    multiple /= 2;
+  return multiple;
+}
+
 Error Layout::Resolver::sizeTables() {
   layout.tableViews.resize(plan.tables.size());
   for (auto [index, table] : enumerate(plan.tables)) {
@@ -115,6 +138,7 @@ Error Layout::Resolver::sizeTables() {
         view.widest = std::max(view.widest, columns);
         view.longest = std::max(view.longest, count);
         view.extents.push_back({count, columns});
+        view.multiples.push_back(multipleOf(segment, position, columns));
       }
     }
     view.memberCount = static_cast<int>(memberCount);

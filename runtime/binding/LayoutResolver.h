@@ -73,6 +73,10 @@ private:
   int64_t countOf(const PlanTable &table, const PlanSegment &segment,
                   size_t position);
   int64_t columnsOf(const PlanSegment &segment, size_t position);
+  /// The most elements of a vector with which the rows of a member begin and
+  /// end (TableView::multiples).
+  int64_t multipleOf(const PlanSegment &segment, size_t position,
+                     int64_t columns);
   llvm::Error sizeTables();
   /// The number of elements of a scratch area.
   static uint64_t scratchCount(ScratchPer per, const TableView &view);

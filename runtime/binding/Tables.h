@@ -17,6 +17,7 @@
 #include "runtime/plan/Plan.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -150,17 +151,29 @@ inline constexpr int64_t kTallBlocks = 128, kTallColumns = 1024;
 int64_t rowsOfTile(int64_t tile, const HeldRows &held, int64_t columns,
                    int64_t count);
 
+/// Whether at least the part `share` of the elements is in members for which
+/// `holds` holds.
+inline bool mostElements(llvm::ArrayRef<PanelExtents> members, double share,
+                         llvm::function_ref<bool(size_t member)> holds) {
+  double all = 0, some = 0;
+  for (auto [k, member] : llvm::enumerate(members)) {
+    double elements = double(member.rows) * double(member.columns);
+    all += elements;
+    some += holds(k) ? elements : 0;
+  }
+  return some >= share * all;
+}
+
+/// The elements of rows that are vectors, if a kernel for vectors is to be
+/// used. It takes up to twice as long for others (measured).
+inline constexpr double kShareOfVectors = 7. / 8;
+
 /// Whether at least half of the elements are in rows of more than `columns`
 /// columns.
 inline bool areMostlyOver(llvm::ArrayRef<PanelExtents> members,
                           int64_t columns) {
-  double all = 0, over = 0;
-  for (const PanelExtents &member : members) {
-    double elements = double(member.rows) * double(member.columns);
-    all += elements;
-    over += member.columns > columns ? elements : 0;
-  }
-  return 2 * over >= all;
+  return mostElements(members, 1. / 2,
+                      [&](size_t k) { return members[k].columns > columns; });
 }
 
 /// The number of parts of a row of a table with `row_parts`.

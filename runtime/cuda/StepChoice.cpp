@@ -261,6 +261,10 @@ bool StepBuilder::holds(const PlanNode &node, const PlanVariant &variant,
   if (variant.mostlyOver &&
       !layout.tables()[node.table].isMostlyOver(*variant.mostlyOver))
     return false;
+  if (variant.mostlyMultiplesOf &&
+      !layout.tables()[node.table].isMostlyMultiplesOf(
+          *variant.mostlyMultiplesOf))
+    return false;
   if (variant.maxParts) {
     const TableView &view = layout.tables()[node.table];
     const PlanTable &table = plan.tables[node.table];

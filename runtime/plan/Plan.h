@@ -220,6 +220,9 @@ inline constexpr int kMostDistances = 480;
 /// The most other arguments of a launch with distances.
 inline constexpr size_t kMostArgumentsBesideDistances = 24;
 
+/// The most elements of a vector that PlanVariant::mostlyMultiplesOf may name.
+inline constexpr int64_t kMostMultiple = 16;
+
 struct PlanVariant {
   /// The entry of the kernel; empty for the graph form of a while node.
   std::string entry;
@@ -248,6 +251,10 @@ struct PlanVariant {
   std::optional<int64_t> maxColumns;
   /// At least half of the elements of the table are in rows of more columns.
   std::optional<int64_t> mostlyOver;
+  /// At least 7/8 of the elements of the table are in rows of a multiple of so
+  /// many columns, which begin where vectors of as many may: a power of two
+  /// from 2 to kMostMultiple.
+  std::optional<int64_t> mostlyMultiplesOf;
   /// Blocks divide all rows of the table into short parts that they hold, and
   /// no row has more parts.
   std::optional<int64_t> maxParts;
@@ -260,7 +267,7 @@ struct PlanVariant {
   /// Whether the variant has a `when`.
   bool hasPredicate() const {
     return maxTiles || minTiles || minElements || fitsL2 || maxColumns ||
-           mostlyOver || maxParts;
+           mostlyOver || mostlyMultiplesOf || maxParts;
   }
 };
 

@@ -313,11 +313,12 @@ static bool fromJSON(const json::Value &value, PlanVariant &out,
         if (term.first != "max_tiles" && term.first != "min_tiles" &&
             term.first != "min_elements" && term.first != "fits_l2" &&
             term.first != "max_columns" && term.first != "mostly_over" &&
-            term.first != "max_parts") {
+            term.first != "mostly_multiples_of" && term.first != "max_parts") {
           path.field("when")
               .field(term.first)
               .report("expected 'max_tiles', 'min_tiles', 'min_elements', "
-                      "'fits_l2', 'max_columns', 'mostly_over' or 'max_parts'");
+                      "'fits_l2', 'max_columns', 'mostly_over', "
+                      "'mostly_multiples_of' or 'max_parts'");
           return false;
         }
     if (!predicate || !predicate.map("max_tiles", out.maxTiles) ||
@@ -326,6 +327,7 @@ static bool fromJSON(const json::Value &value, PlanVariant &out,
         !predicate.map("fits_l2", out.fitsL2) ||
         !predicate.map("max_columns", out.maxColumns) ||
         !predicate.map("mostly_over", out.mostlyOver) ||
+        !predicate.map("mostly_multiples_of", out.mostlyMultiplesOf) ||
         !predicate.map("max_parts", out.maxParts))
       return false;
   }
@@ -565,6 +567,8 @@ static json::Value toJSON(const PlanVariant &variant) {
     when["max_columns"] = *variant.maxColumns;
   if (variant.mostlyOver)
     when["mostly_over"] = *variant.mostlyOver;
+  if (variant.mostlyMultiplesOf)
+    when["mostly_multiples_of"] = *variant.mostlyMultiplesOf;
   if (variant.maxParts)
     when["max_parts"] = *variant.maxParts;
   if (!when.empty())

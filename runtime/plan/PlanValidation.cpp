@@ -446,6 +446,18 @@ private:
                    "': mostly_over: expected a number from 1 to less than "
                    "max_columns, found " +
                    Twine(*variant.mostlyOver));
+      if (variant.mostlyMultiplesOf &&
+          (node.table < 0 || plan.tables[node.table].rank != 2))
+        return bad("variant '" + variant.entry +
+                   "': mostly_multiples_of: expected a node with a table of "
+                   "rank 2");
+      if (variant.mostlyMultiplesOf &&
+          (*variant.mostlyMultiplesOf < 2 ||
+           *variant.mostlyMultiplesOf > kMostMultiple ||
+           !isPowerOf2_64(*variant.mostlyMultiplesOf)))
+        return bad("variant '" + variant.entry +
+                   "': mostly_multiples_of: expected 2, 4, 8 or 16, found " +
+                   Twine(*variant.mostlyMultiplesOf));
       if (variant.maxParts &&
           (node.table < 0 || !plan.tables[node.table].heldParts))
         return bad(

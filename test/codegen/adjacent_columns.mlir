@@ -45,16 +45,17 @@
 // SCALE-NEXT:           to_y.set(k, b);
 // SCALE-NEXT:         }
 // SCALE-NEXT:         to_y.store_once(tile.y + row * tile.y_stride, slice, whole);
-// SCALE:        if (heddle::has_vectors<4>(tile.columns, tile.x, tile.x_stride)
-// SCALE-NEXT:       && heddle::has_vectors<4>(tile.columns, tile.y, tile.y_stride))
-// SCALE-NEXT:     scale_walk<true>(params, tile, tile_index);
+// SCALE:        } else {
+// SCALE-NEXT:     if (heddle::has_vectors<4>(tile.columns, tile.x, tile.x_stride)
+// SCALE-NEXT:         && heddle::has_vectors<4>(tile.columns, tile.y, tile.y_stride))
+// SCALE-NEXT:       scale_walk<true>(params, tile, tile_index);
 
 // Vectors of larger elements are not faster; nor are they if other elements are larger.
 // WIDER:     _walk(
-// WIDER-NOT: Adjacent
+// WIDER-NOT: walk<true>
 // With functions, both forms of a walk that maps elements would need too many registers.
 // FUNCTIONS:     scale_walk(
-// FUNCTIONS-NOT: Adjacent
+// FUNCTIONS-NOT: walk<true>
 // PTX: .visible .entry scale_tiles(
 
 //--- down.mlir

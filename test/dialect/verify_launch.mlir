@@ -133,9 +133,31 @@ fused.program @tiles_and_percent(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
+fused.program @multiples(%x: !list) {
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
+      // expected-error@+2 {{failed to parse Fused_Launch parameter 'variants'}}
+      // expected-error@+1 {{expected 'mostly_multiples_of' of 2, 4, 8 or 16, found 3}}
+      launch <variants = [<mostly_multiples_of = 3, scalars = value, blocks = 4>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @multiples_and_over(%x: !list) {
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
+      // expected-error@+2 {{failed to parse Fused_Launch parameter 'variants'}}
+      // expected-error@+1 {{expected 'mostly_multiples_of' without another condition, found both}}
+      launch <variants = [<mostly_over = 256, mostly_multiples_of = 4, scalars = value, blocks = 4>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
 fused.program @same_variants(%x: !list) {
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
-      // expected-error@+1 {{expected variants that differ in 'scalars', 'evict_first_l2_percent', 'max_columns', 'max_parts', 'cluster' or 'min_elements', found another}}
+      // expected-error@+1 {{expected variants that differ in 'scalars', 'evict_first_l2_percent', 'max_columns', 'max_parts', 'cluster', 'min_elements' or 'mostly_multiples_of', found another}}
       launch <variants = [<scalars = value, blocks = 4>, <scalars = value, blocks = 2>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }

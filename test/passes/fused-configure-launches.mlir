@@ -403,3 +403,30 @@ func.func @read_only(%x: !list {foreach.donate = 0 : i64}, %g: !list, %lr: !num)
   }
   return %y : !list
 }
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!wide = !foreach.list<tensor<?x?xf64>>
+!vecs = !foreach.list<tensor<?xf32>>
+
+// Rows that blocks share and only map have an entry for vectors, unless elements are doubles.
+// CHECK-LABEL: fused.program @mapped
+// CHECK:         fused.sweep {{.*}}launch <variants = [<mostly_multiples_of = 4, scalars = value, blocks = 6>, <scalars = value, blocks = 5>]
+// CHECK-LABEL: fused.program @doubles
+// CHECK:         fused.sweep {{.*}}launch <variants = [<scalars = value, blocks = 2>]
+func.func @mapped(%x: !mats, %row: !vecs) -> !mats {
+  %y = foreach.map (%x = %x[i, j] : !mats, %r = %row[i] : !vecs) -> !mats {
+    %y = arith.mulf %x, %r : f32
+    foreach.yield %y : f32
+  }
+  return %y : !mats
+}
+
+func.func @doubles(%x: !wide, %row: !vecs) -> !wide {
+  %y = foreach.map (%x = %x[i, j] : !wide, %r = %row[i] as f64 : !vecs) -> !wide {
+    %y = arith.mulf %x, %r : f64
+    foreach.yield %y : f64
+  }
+  return %y : !wide
+}

@@ -524,7 +524,7 @@ llvm::ArrayRef<llvm::StringRef> entrySuffixes() {
   static const llvm::StringRef suffixes[] = {
       "_tiles",         "_evict_first", "_held_rows",    "_tiles_by_address",
       "_in_one_launch", "_panels",      "_row_clusters", "_row_parts",
-      "_long_parts",    "_distances"};
+      "_long_parts",    "_distances",   "_vectors"};
   return suffixes;
 }
 

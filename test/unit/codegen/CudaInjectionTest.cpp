@@ -139,6 +139,7 @@ const std::vector<std::string> &attempts() {
       "Items",
       "Rows",
       "Adjacent",
+      "Vectors",
       "stale",
       "precomputed",
       "own",

@@ -61,7 +61,8 @@ void compare(Program &program, const Shapes &shapes, bool misaligned,
         llvm::StringRef(program.cuda()).contains("heddle::states_of_parts<");
     if (((entry == "_row_clusters" || entry == "_row_parts") &&
          (seed % 2 || severalParts)) ||
-        entry == "_long_parts" || entry.starts_with("_held_rows_"))
+        entry == "_long_parts" || entry == "_vectors" ||
+        entry.starts_with("_held_rows_"))
       EXPECT_TRUE(llvm::any_of(graph.ran, [&](llvm::StringRef ran) {
         return ran.ends_with(entry);
       }));
@@ -252,6 +253,82 @@ INSTANTIATE_TEST_SUITE_P(, CudaAdjacentColumns,
                          testing::Values(kHalfScale, kHalfProducts,
                                          kDoubleColumns, kHalfRowScale,
                                          kHalfPositions),
+                         [](const auto &info) {
+                           llvm::StringRef text = info.param;
+                           text = text.split("@").second;
+                           return text.split("(").first.str();
+                         });
+
+/// Two matrices of other types, with divisions and roots. Neither the flags nor
+/// the integers are floats.
+constexpr const char *kMappedTypes = R"mlir(
+!mats = !foreach.list<tensor<?x?xf32>>
+!half = !foreach.list<tensor<?x?xf16>>
+!flags = !foreach.list<tensor<?x?xi1>>
+!counts = !foreach.list<tensor<?x?xi32>>
+!vecs = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+func.func @mapped_types(%x: !mats {foreach.donate = 0 : i64}, %g: !half, %mean: !vecs, %col: !vecs, %t: !each) -> (!mats, !half, !flags, !counts, !each) {
+  %y, %z, %over, %n = foreach.map (%x = %x[i, j] : !mats, %g = %g[i, j] as f32 : !half, %m = %mean[i], %c = %col[j] : !vecs, %t = %t : !each) -> (!mats, !half, !flags, !counts) {
+    %a = arith.mulf %g, %m : f32
+    %b = math.absf %a : f32
+    %r = math.sqrt %b : f32
+    %d = arith.addf %r, %t : f32
+    %q = arith.divf %x, %d : f32
+    %y = arith.subf %q, %c : f32
+    %over = arith.cmpf ogt, %y, %x : f32
+    %n = arith.extui %over : i1 to i32
+    foreach.yield %y, %y, %over, %n : f32, f32, i1, i32
+  }
+  %most = foreach.reduce max along member (%m = %mean : !vecs) -> !each {
+    foreach.yield %m : f32
+  }
+  return %y, %z, %over, %n, %most : !mats, !half, !flags, !counts, !each
+})mlir";
+
+/// Elements that are only written.
+constexpr const char *kOuterProduct = R"mlir(
+!mats = !foreach.list<tensor<?x?xf32>>
+!vecs = !foreach.list<tensor<?xf32>>
+func.func @outer_product(%mean: !vecs, %col: !vecs, %like: !mats) -> !mats {
+  %y = foreach.map (%r = %mean[i], %c = %col[j] : !vecs, %x = %like[i, j] : !mats) -> !mats {
+    %y = arith.mulf %r, %c : f32
+    foreach.yield %y : f32
+  }
+  return %y : !mats
+})mlir";
+
+class CudaVectors : public testing::TestWithParam<const char *> {};
+
+// The elements of a tile are vectors, whatever the rows that end within the
+// turns of a block. Tiles that are not aligned, and rows of other widths, have
+// vectors of one element.
+TEST_P(CudaVectors, GiveTheBitsOfTheCpu) {
+  Program &program = sharedProgram(GetParam());
+  if (!program.isGood() || !program.hostSource())
+    return;
+  const Shapes shapes = {{1, 260},  {2, 300},   {3, 512},  {4, 768},  {5, 1020},
+                         {70, 264}, {9, 1024},  {6, 1028}, {1, 4100}, {7, 257},
+                         {4, 1026}, {0, 3000},  {33, 3},   {5, 0},    {2, 5001},
+                         {3, 8192}, {2, 12348}, {1, 4},    {8, 772}};
+  for (bool misaligned : {false, true})
+    compare(program, shapes, misaligned, "_vectors");
+}
+
+// Every width of one and of several turns.
+TEST_P(CudaVectors, OfEveryWidthGiveTheBitsOfTheCpu) {
+  Program &program = sharedProgram(GetParam());
+  if (!program.isGood() || !program.hostSource())
+    return;
+  Shapes shapes;
+  for (int64_t width = 257; width <= 1100; width += 3)
+    shapes.push_back({1 + width % 5, width});
+  compare(program, shapes, /*misaligned=*/false, "_vectors");
+}
+
+INSTANTIATE_TEST_SUITE_P(, CudaVectors,
+                         testing::Values(kHalfScale, kHalfRowScale,
+                                         kMappedTypes, kOuterProduct),
                          [](const auto &info) {
                            llvm::StringRef text = info.param;
                            text = text.split("@").second;

@@ -87,6 +87,27 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   plan->tables[0].segments[0].tile = 1;
   EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].blocksPerTile,
             1);
+  // Vectors of rows must divide the columns and the stride, and be aligned.
+  auto multipleOf = [&](char *at, int64_t columns, int64_t stride) {
+    std::vector<ListMember> first = {{at, {4, columns}, stride},
+                                     {memory + 2048, {1, 1}}};
+    std::vector<ListMember> ofRows = {{memory + 3072, {4}},
+                                      {memory + 3088, {1}}};
+    EXPECT_TRUE(succeeded(binding.bindList("x", DType::F32, first)));
+    EXPECT_TRUE(succeeded(binding.bindList("u", DType::F32, ofRows)));
+    Layout found = cantFail(Layout::resolve(binding, space));
+    int64_t multiple = found.tables()[0].multiples[0];
+    for (int64_t n : {2, 4, 8, 16})
+      EXPECT_EQ(found.tables()[0].isMostlyMultiplesOf(n), n <= multiple);
+    return multiple;
+  };
+  EXPECT_EQ(multipleOf(memory, 96, 0), 16);
+  EXPECT_EQ(multipleOf(memory, 100, 0), 4);
+  EXPECT_EQ(multipleOf(memory, 99, 0), 1);
+  EXPECT_EQ(multipleOf(memory, 96, 102), 2);
+  EXPECT_EQ(multipleOf(memory + 16, 96, 0), 16); // vectors of 16 bytes
+  EXPECT_EQ(multipleOf(memory + 8, 96, 0), 2);
+  EXPECT_EQ(multipleOf(memory + 4, 96, 0), 1);
   // Wide rows have a block for each part, if there are few of them.
   plan->tables[0].blockColumns = 0;
   plan->tables[0].rowParts = true;
@@ -131,6 +152,7 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
     EXPECT_EQ(found.tables()[0].blocksPerTile, blocks);
     EXPECT_TRUE(found.tables()[0].isMostlyOver(7));
     EXPECT_FALSE(found.tables()[0].isMostlyOver(columns));
+    EXPECT_EQ(found.tables()[0].isMostlyMultiplesOf(8), columns % 8 == 0);
   }
   // A block may have several parts. Then wide rows have about 396 blocks, and
   // other tiles not many more. A state is sent for each part if there are

@@ -102,6 +102,28 @@ TEST(Plan, ReadsTheColumnsOfAVariant) {
                   "variant 'held': max_columns: expected at least 1, found 0");
 }
 
+TEST(Plan, ReadsTheMultiplesOfAVariant) {
+  Plan plan = parsed(loopPlan);
+  std::vector<PlanVariant> &variants =
+      plan.graph.nodes[2].body.nodes[0].variants;
+  variants.insert(variants.begin(), variants[0]);
+  variants[0].entry = "vectors";
+  variants[0].mostlyMultiplesOf = 4;
+  Plan again = cantFail(parsePlan(formatv("{0:2}", planToJSON(plan)).str()));
+  EXPECT_TRUE(succeeded(validatePlan(again)));
+  const PlanNode &kernel = again.graph.nodes[2].body.nodes[0];
+  EXPECT_EQ(kernel.variants[0].mostlyMultiplesOf, 4);
+  EXPECT_TRUE(kernel.variants[0].hasPredicate());
+  EXPECT_FALSE(kernel.variants[1].mostlyMultiplesOf);
+  for (int64_t number : {-4, 0, 1, 3, 32}) {
+    variants[0].mostlyMultiplesOf = number;
+    EXPECT_CONTAINS(takeError(validatePlan(plan)).second,
+                    "variant 'vectors': mostly_multiples_of: expected 2, 4, 8 "
+                    "or 16, found " +
+                        std::to_string(number));
+  }
+}
+
 TEST(Plan, ReadsThePartsOfAVariant) {
   Plan plan = parsed(loopPlan);
   plan.tables[0].rowParts = plan.tables[0].heldParts = true;
