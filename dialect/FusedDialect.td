@@ -130,8 +130,9 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
     `mostly_over` alone marks a variant whose blocks hold long parts of very wide rows. `min_elements` marks a variant for
     large lists, whose entry takes distances: how far the lists that the program only reads have moved since their
     addresses were written into descriptors. It is used if there are at least so many elements. `mostly_multiples_of`
-    marks a variant that processes elements as vectors. It is used if at least 7/8 of the elements are in rows of a
-    multiple of so many columns, 2, 4, 8 or 16, in matrices that are aligned for vectors of as many.
+    marks a variant that processes elements as vectors. It is used if at least 7/8 of the elements of rows that
+    are not held are in rows of a multiple of so many columns, 2, 4, 8 or 16, and matrices and operands of columns are
+    aligned for vectors of as many.
 
     ```mlir
     #fused.variant<scalars = value, blocks = 6, evict_first_l2_percent = 97>
@@ -141,7 +142,7 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
     #fused.variant<max_parts = 256, scalars = value, blocks = 4>
     #fused.variant<mostly_over = 131072, scalars = value, blocks = 3>
     #fused.variant<min_elements = 16777216, scalars = value, blocks = 6>
-    #fused.variant<mostly_multiples_of = 4, scalars = value, blocks = 5>
+    #fused.variant<mostly_multiples_of = 4, scalars = value, blocks = 6>
     ```
   }];
   let parameters = (ins "ScalarPassing":$scalars, "int64_t":$blocks,

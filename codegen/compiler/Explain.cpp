@@ -196,7 +196,7 @@ static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles,
         (!variant.mostlyOver ||
          shapes.areMostlyOver(node.table, *variant.mostlyOver)) &&
         (!variant.mostlyMultiplesOf ||
-         shapes.areMostlyMultiplesOf(node.table, *variant.mostlyMultiplesOf)) &&
+         shapes.areMostlyVectorsOf(node.table, *variant.mostlyMultiplesOf)) &&
         (!variant.maxParts || dividesRows(node, *variant.maxParts, shapes)))
       return &variant;
   return nullptr;

@@ -36,8 +36,7 @@ std::string entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant);
 
 /// Whether the sweep has an entry for held rows alone.
 bool hasHeldEntry(fused::SweepOp sweep);
-
-/// Whether a sweep has an entry that processes elements as vectors.
+/// Whether the sweep has an entry that processes elements as vectors.
 bool hasVectorEntry(fused::SweepOp sweep);
 /// Whether the sweep has an entry in which the blocks of a row are a cluster.
 bool hasClusterEntry(fused::SweepOp sweep);

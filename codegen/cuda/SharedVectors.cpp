@@ -3,13 +3,13 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows that blocks share (SharedRows.cpp), in the entry for lists of which most
-// rows have a multiple of four columns. If all operands of a tile are aligned,
-// its elements are vectors, row after row, of which each thread has one in
-// every turn. A vector has one comparison, one address and one value of its
-// row, and no thread is idle where a row ends. Other tiles have vectors of one
-// element: their warps cross memory lines, which is slower than the columns of
-// SharedRows.cpp. Both forms in one entry need too many registers.
+// Rows that blocks share (SharedRows.cpp), in the entry for lists of which at
+// least 7/8 of the elements are in rows of vectors. If all operands of a tile
+// are aligned, its elements are vectors of four, row after row, of which each
+// thread has one in every turn. Four elements share addresses and the value of
+// their row, and no thread is idle where a row ends. Other tiles have vectors
+// of one element: their warps cross memory lines, which is slower than the
+// columns of SharedRows.cpp. Both forms in one entry need too many registers.
 //
 //===----------------------------------------------------------------------===//
 

@@ -61,7 +61,7 @@ template <int Threads, int ItemsPerThread, bool Adjacent = false> struct column_
 // The elements of a tile of at most `Rows` rows as vectors of `Items` elements, row after
 // row. Each thread has one in every turn, and consecutive threads have consecutive ones, so
 // no thread is idle where a row ends. 32 bits count the elements, because rows have at most
-// kMostVectorColumns columns (codegen/layout/RowsForm.h).
+// mostVectorColumns() columns (codegen/layout/RowsForm.h).
 template <int Threads, int Rows, int Items> struct tile_vectors {
   unsigned of_row, count;
 

@@ -116,6 +116,14 @@ bool hasVectors(fused::SweepOp sweep, const SweepLayout &layout) {
   return true;
 }
 
+int64_t mostVectorColumns(const SweepLayout &layout) {
+  int64_t rows = 1;
+  for (const SegmentLayout &segment : layout.segments)
+    if (segment.columns)
+      rows = std::max(rows, segment.tile);
+  return (int64_t(1) << 31) / rows - 1;
+}
+
 int64_t turnsAtOnce(fused::SweepOp sweep, unsigned segment, int64_t bytes) {
   constexpr int64_t mostBytes = 96, most = 4, mostOfFunctions = 2;
   bool functions =

@@ -68,15 +68,17 @@ bool hasAdjacentColumns(fused::SweepOp sweep, const SegmentLayout &layout,
                         unsigned segment);
 
 /// Whether blocks that share rows have an entry in which elements are vectors
-/// (codegen/cuda/SharedVectors.cpp). It is not faster for doubles.
+/// (codegen/cuda/SharedVectors.cpp). It is not faster if elements or columns
+/// have 64 bits.
 bool hasVectors(fused::SweepOp sweep, const SweepLayout &layout);
 /// How many vectors a thread loads before it uses any, if it loads `bytes`
-/// bytes for each: those for which 48 registers are enough. Of elements that
-/// are no vectors, it loads kTurnsOfElements.
+/// bytes for each: up to 96 bytes (measured), but at least one. Of elements
+/// that are no vectors, it loads kTurnsOfElements.
 int64_t turnsAtOnce(fused::SweepOp sweep, unsigned segment, int64_t bytes);
 inline constexpr int64_t kTurnsOfElements = 4;
-/// 32 bits count the elements of four rows of so many columns.
-inline constexpr int64_t kMostVectorColumns = (int64_t(1) << 29) - 1;
+/// The most columns of a row in that entry: 32 bits count the elements of a
+/// tile.
+int64_t mostVectorColumns(const SweepLayout &layout);
 
 /// The columns that a thread goes down at the same time, and the rows that it
 /// loads at a time. Several rows of few columns keep more bytes in flight than

@@ -202,7 +202,7 @@ static LogicalResult addVariants(PlanNode &node, fused::SweepOp sweep,
       variant.mostlyOver = from.getMostlyOver();
     if (from.isForVectors()) {
       variant.mostlyMultiplesOf = from.getMostlyMultiplesOf();
-      variant.maxColumns = kMostVectorColumns;
+      variant.maxColumns = mostVectorColumns(layout);
     }
     if (from.isForParts())
       variant.maxParts = from.getMaxParts();

@@ -283,27 +283,30 @@ bool PlanShapes::haveShortParts(int table) const {
   return runtime::haveShortParts(plan.tables[table], narrowest, widest);
 }
 
-std::vector<runtime::PanelExtents> PlanShapes::extentsOf(int table) const {
+std::vector<runtime::PanelExtents> PlanShapes::extentsOf(int table,
+                                                         bool alsoHeld) const {
   std::vector<runtime::PanelExtents> members;
   for (const PlanSegment &segment : plan.tables[table].segments)
     if (segment.columns && segment.count)
       for (auto [ofColumns, ofRows] :
            llvm::zip(buffers[segment.columns->buffer],
                      buffers[segment.count->buffer]))
-        members.push_back({ofRows[segment.count->dimension],
-                           ofColumns[segment.columns->dimension]});
+        if (int64_t columns = ofColumns[segment.columns->dimension];
+            alsoHeld || columns > segment.held.columns)
+          members.push_back({ofRows[segment.count->dimension], columns});
   return members;
 }
 
 bool PlanShapes::areMostlyOver(int table, int64_t columns) const {
-  return runtime::areMostlyOver(extentsOf(table), columns);
+  return runtime::areMostlyOver(extentsOf(table, /*alsoHeld=*/true), columns);
 }
 
-bool PlanShapes::areMostlyMultiplesOf(int table, int64_t columns) const {
-  std::vector<runtime::PanelExtents> members = extentsOf(table);
+bool PlanShapes::areMostlyVectorsOf(int table, int64_t elements) const {
+  std::vector<runtime::PanelExtents> members =
+      extentsOf(table, /*alsoHeld=*/false);
   return runtime::mostElements(
       members, runtime::kShareOfVectors,
-      [&](size_t k) { return members[k].columns % columns == 0; });
+      [&](size_t k) { return members[k].columns % elements == 0; });
 }
 
 int64_t PlanShapes::launches(const PlanGraph &graph) const {

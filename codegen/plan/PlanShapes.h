@@ -68,14 +68,15 @@ public:
   /// columns.
   bool areMostlyOver(int table, int64_t columns) const;
   /// As if all matrices were aligned.
-  bool areMostlyMultiplesOf(int table, int64_t columns) const;
+  bool areMostlyVectorsOf(int table, int64_t elements) const;
   /// The number of kernels, copies and fills of one step, with one iteration of
   /// each loop.
   int64_t launches() const;
 
 private:
-  /// The extents of the members of a table of rank 2.
-  std::vector<runtime::PanelExtents> extentsOf(int table) const;
+  /// The extents of the members of a table of rank 2, those of held rows
+  /// included if `alsoHeld`.
+  std::vector<runtime::PanelExtents> extentsOf(int table, bool alsoHeld) const;
   std::pair<int64_t, int64_t> widthsOf(int table) const;
   explicit PlanShapes(const runtime::Plan &plan) : plan(plan) {}
   /// Passes the columns and the number of tiles of each member to `add`.

@@ -138,7 +138,10 @@ Error Layout::Resolver::sizeTables() {
         view.widest = std::max(view.widest, columns);
         view.longest = std::max(view.longest, count);
         view.extents.push_back({count, columns});
-        view.multiples.push_back(multipleOf(segment, position, columns));
+        if (columns > segment.held.columns) {
+          view.sharedRows.push_back({count, columns});
+          view.multiples.push_back(multipleOf(segment, position, columns));
+        }
       }
     }
     view.memberCount = static_cast<int>(memberCount);

@@ -74,9 +74,11 @@ struct TableView {
   int64_t narrowest = 0, widest = 0; ///< columns of an active member (rank 2)
   int64_t longest = 0;               ///< rows of an active member (rank 2)
   std::vector<PanelExtents> extents; ///< of the active members (rank 2)
-  /// Of the same members: the most elements of a vector, a power of two of at
-  /// most kMostMultiple, with which each row of each matrix begins and ends,
-  /// and each operand of columns begins.
+  /// The rows of members that are not held, and for each of these members the
+  /// most elements of a vector, a power of two of at most kMostMultiple, with
+  /// which each row of each matrix begins and ends, and each operand of columns
+  /// begins.
+  std::vector<PanelExtents> sharedRows;
   std::vector<int64_t> multiples;
   /// Bytes of the element operands, each buffer once, active members only.
   int64_t elementBytes = 0;
@@ -85,11 +87,11 @@ struct TableView {
   bool isMostlyOver(int64_t columns) const {
     return areMostlyOver(extents, columns);
   }
-  /// Whether at least 7/8 of the elements are in rows of a multiple of so many
-  /// columns that begin where vectors of as many may.
-  bool isMostlyMultiplesOf(int64_t columns) const {
-    return mostElements(extents, kShareOfVectors,
-                        [&](size_t k) { return multiples[k] % columns == 0; });
+  /// Whether at least 7/8 of these elements are in rows of vectors of so many
+  /// elements.
+  bool areMostlyVectorsOf(int64_t elements) const {
+    return mostElements(sharedRows, kShareOfVectors,
+                        [&](size_t k) { return multiples[k] % elements == 0; });
   }
 };
 

@@ -262,7 +262,7 @@ bool StepBuilder::holds(const PlanNode &node, const PlanVariant &variant,
       !layout.tables()[node.table].isMostlyOver(*variant.mostlyOver))
     return false;
   if (variant.mostlyMultiplesOf &&
-      !layout.tables()[node.table].isMostlyMultiplesOf(
+      !layout.tables()[node.table].areMostlyVectorsOf(
           *variant.mostlyMultiplesOf))
     return false;
   if (variant.maxParts) {

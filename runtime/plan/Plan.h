@@ -251,9 +251,9 @@ struct PlanVariant {
   std::optional<int64_t> maxColumns;
   /// At least half of the elements of the table are in rows of more columns.
   std::optional<int64_t> mostlyOver;
-  /// At least 7/8 of the elements of the table are in rows of a multiple of so
-  /// many columns, which begin where vectors of as many may: a power of two
-  /// from 2 to kMostMultiple.
+  /// At least 7/8 of the elements of the table in rows that are not held are in
+  /// rows of vectors of so many elements (TableView::sharedRows): a power of
+  /// two from 2 to kMostMultiple.
   std::optional<int64_t> mostlyMultiplesOf;
   /// Blocks divide all rows of the table into short parts that they hold, and
   /// no row has more parts.

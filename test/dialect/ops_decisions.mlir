@@ -28,9 +28,9 @@ fused.program @decided(%x: !list {foreach.donate = 0 : i64}, %n: tensor<i32>) ->
     %b = arith.addf %a, %s : f32
     fused.yield %b : f32
   }
-  // CHECK: fused.sweep schedule {{.*}} name "third" launch <variants = [<max_columns = 4096, scalars = value, blocks = 6>, <max_columns = 16384, mostly_over = 4096, scalars = value, blocks = 2>, <mostly_over = 131072, scalars = value, blocks = 3>, <max_parts = 16, cluster = true, scalars = value, blocks = 4>, <scalars = value, blocks = 4>], arrive = [none]> result_buffers [4] (
+  // CHECK: fused.sweep schedule {{.*}} name "third" launch <variants = [<max_columns = 4096, scalars = value, blocks = 6>, <max_columns = 16384, mostly_over = 4096, scalars = value, blocks = 2>, <mostly_over = 131072, scalars = value, blocks = 3>, <max_parts = 16, cluster = true, scalars = value, blocks = 4>, <mostly_multiples_of = 4, scalars = value, blocks = 6>, <scalars = value, blocks = 4>], arrive = [none]> result_buffers [4] (
   %h = fused.sweep schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [1], reason = "">
-      name "third" launch <variants = [<max_columns = 4096, scalars = value, blocks = 6>, <max_columns = 16384, mostly_over = 4096, scalars = value, blocks = 2>, <mostly_over = 131072, scalars = value, blocks = 3>, <max_parts = 16, cluster = true, scalars = value, blocks = 4>, <scalars = value, blocks = 4>], arrive = [none]>
+      name "third" launch <variants = [<max_columns = 4096, scalars = value, blocks = 6>, <max_columns = 16384, mostly_over = 4096, scalars = value, blocks = 2>, <mostly_over = 131072, scalars = value, blocks = 3>, <max_parts = 16, cluster = true, scalars = value, blocks = 4>, <mostly_multiples_of = 4, scalars = value, blocks = 6>, <scalars = value, blocks = 4>], arrive = [none]>
       result_buffers [4] (%a = %y : !list) -> !list {
     fused.yield %a : f32
   }

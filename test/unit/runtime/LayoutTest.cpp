@@ -98,7 +98,7 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
     Layout found = cantFail(Layout::resolve(binding, space));
     int64_t multiple = found.tables()[0].multiples[0];
     for (int64_t n : {2, 4, 8, 16})
-      EXPECT_EQ(found.tables()[0].isMostlyMultiplesOf(n), n <= multiple);
+      EXPECT_EQ(found.tables()[0].areMostlyVectorsOf(n), n <= multiple);
     return multiple;
   };
   EXPECT_EQ(multipleOf(memory, 96, 0), 16);
@@ -108,6 +108,25 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   EXPECT_EQ(multipleOf(memory + 16, 96, 0), 16); // vectors of 16 bytes
   EXPECT_EQ(multipleOf(memory + 8, 96, 0), 2);
   EXPECT_EQ(multipleOf(memory + 4, 96, 0), 1);
+  // At least 7/8 of the elements must be in such rows, held ones not counted.
+  auto areMostly = [&](int64_t odd) {
+    std::vector<ListMember> first = {{memory, {7, 16}},
+                                     {memory + 1024, {1, odd}}};
+    std::vector<ListMember> ofRows = {{memory + 3072, {7}},
+                                      {memory + 3104, {1}}};
+    EXPECT_TRUE(succeeded(binding.bindList("x", DType::F32, first)));
+    EXPECT_TRUE(succeeded(binding.bindList("u", DType::F32, ofRows)));
+    return cantFail(Layout::resolve(binding, space))
+        .tables()[0]
+        .areMostlyVectorsOf(4);
+  };
+  EXPECT_TRUE(areMostly(15));
+  EXPECT_FALSE(areMostly(17));
+  plan->tables[0].segments[0].held.columns = 16;
+  EXPECT_FALSE(areMostly(17));
+  plan->tables[0].segments[0].held.columns = 17;
+  EXPECT_TRUE(areMostly(17));
+  plan->tables[0].segments[0].held.columns = 0;
   // Wide rows have a block for each part, if there are few of them.
   plan->tables[0].blockColumns = 0;
   plan->tables[0].rowParts = true;
@@ -152,7 +171,7 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
     EXPECT_EQ(found.tables()[0].blocksPerTile, blocks);
     EXPECT_TRUE(found.tables()[0].isMostlyOver(7));
     EXPECT_FALSE(found.tables()[0].isMostlyOver(columns));
-    EXPECT_EQ(found.tables()[0].isMostlyMultiplesOf(8), columns % 8 == 0);
+    EXPECT_EQ(found.tables()[0].areMostlyVectorsOf(8), columns % 8 == 0);
   }
   // A block may have several parts. Then wide rows have about 396 blocks, and
   // other tiles not many more. A state is sent for each part if there are
