@@ -49,9 +49,9 @@ static bool isUsedBySource(StringRef name) {
 /// the same name would hide the function.
 static bool isLikeFunction(StringRef name) {
   static const llvm::StringSet<> endings = {
-      "block",   "combine", "count",   "end",        "epilogue",
-      "held",    "mapped",  "params",  "precompute", "precomputed",
-      "process", "tile",    "vectors", "walk"};
+      "block",   "combine", "count",  "end",        "epilogue",
+      "held",    "mapped",  "params", "precompute", "precomputed",
+      "process", "tile",    "walk"};
   StringRef unnumbered = name.rtrim("0123456789").rtrim('_');
   return endings.contains(unnumbered.rsplit('_').second);
 }
