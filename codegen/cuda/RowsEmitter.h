@@ -134,6 +134,12 @@ private:
   mlir::LogicalResult emitSharedWalk();
   mlir::LogicalResult printShared(const Slice &rows, const Slice &elements,
                                   bool stores);
+  mlir::LogicalResult printLoaded(
+      const Slice &rows, const Slice &elements, llvm::StringRef extents,
+      llvm::StringRef index,
+      llvm::function_ref<mlir::LogicalResult(const Slice &, const Slice &,
+                                             bool stores)>
+          print);
   mlir::LogicalResult emitCounts() override;
   Slice rowsBehind(llvm::ArrayRef<mlir::Value> roots,
                    const Slice &elements) const;

@@ -218,6 +218,25 @@ LogicalResult RowsEmitter::printShared(const Slice &rows, const Slice &elements,
   return success();
 }
 
+/// Prints the computation and the stores of loaded elements with `print`. If
+/// divisions and roots are branchless, arrays have the results before any is
+/// stored: an array has `extents`, and its element the subscripts `index`.
+LogicalResult RowsEmitter::printLoaded(
+    const Slice &rows, const Slice &elements, StringRef extents,
+    StringRef index,
+    llvm::function_ref<LogicalResult(const Slice &, const Slice &, bool stores)>
+        print) {
+  if (!isBranchless(elements))
+    return print(rows, elements, true);
+  SmallVector<Value> roots = fused::elementResults(sweep, segment),
+                     computed = valuesIn(elements, roots);
+  declareArrays(computed, extents, index);
+  if (failed(emitBranchless([&] { return print(rows, elements, false); })))
+    return failure();
+  bindArrays(computed);
+  return print(rowsBehind(roots, {}), {}, true);
+}
+
 /// Prints the traversal of the block's columns, as many at a time as the
 /// threads hold.
 LogicalResult RowsEmitter::emitSharedWalk() {
@@ -240,22 +259,13 @@ LogicalResult RowsEmitter::emitSharedWalk() {
   // These loads are last, because all threads of a warp wait for them together.
   loadRows(rows, "tile.count");
   os << "heddle::keep_order(); // all loads before the first store\n";
-  LogicalResult printed = success();
-  if (isBranchless(elements)) {
-    SmallVector<Value> computed = valuesIn(elements, roots);
-    declareArrays(
-        computed,
-        ("[" + Twine(slots.tile) + "][" + Twine(slots.vector) + "]").str(),
-        "[row][k]");
-    printed =
-        emitBranchless([&] { return printShared(rows, elements, false); });
-    bindArrays(computed);
-    if (succeeded(printed))
-      printed = printShared(rowsBehind(roots, {}), {}, true);
-  } else {
-    printed = printShared(rows, elements, true);
-  }
-  if (failed(printed))
+  if (failed(printLoaded(
+          rows, elements,
+          ("[" + Twine(slots.tile) + "][" + Twine(slots.vector) + "]").str(),
+          "[row][k]",
+          [&](const Slice &ofRows, const Slice &ofElements, bool stores) {
+            return printShared(ofRows, ofElements, stores);
+          })))
     return failure();
   os.unindent() << "};\n";
   os << "if (tile.count == " << slots.tile << " && " << firstColumn

@@ -149,19 +149,11 @@ LogicalResult RowsEmitter::emitVectors() {
   os.indent();
   loadTurns(rows, elements);
   os << "heddle::keep_order(); // all loads before the first store\n";
-  LogicalResult printed = success();
-  if (isBranchless(elements)) {
-    SmallVector<Value> computed = valuesIn(elements, roots);
-    declareArrays(computed, "[" + turns + "][" + items + "]",
-                  "[" + turn + "][k]");
-    printed = emitBranchless([&] { return printTurns(rows, elements, false); });
-    bindArrays(computed);
-    if (succeeded(printed))
-      printed = printTurns(rowsBehind(roots, {}), {}, true);
-  } else {
-    printed = printTurns(rows, elements, true);
-  }
-  if (failed(printed))
+  if (failed(printLoaded(
+          rows, elements, "[" + turns + "][" + items + "]", "[" + turn + "][k]",
+          [&](const Slice &ofRows, const Slice &ofElements, bool stores) {
+            return printTurns(ofRows, ofElements, stores);
+          })))
     return failure();
   os.unindent() << "}\n";
   whenVectors = haveVectors(kAdjacentInRow);
